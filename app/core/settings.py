@@ -1,0 +1,131 @@
+"""Every setting of Preread: environment variables `PREREAD_*`, then `.env`, then the defaults below."""
+
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PACKAGED_MODEL = "smollm2-135m-instruct"
+PACKAGED_EMBEDDING_MODEL = "all-minilm-l6-v2"
+
+_LONGEST_SOCKET_PATH = 100  # the kernel allows 107 bytes
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Settings(BaseSettings):
+    """One immutable object; each process builds it once through `get_settings`.
+
+    A service address left empty means the embedded one: SQLite, a local Qdrant folder and a private Redis under
+    `state_dir`.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PREREAD_", env_file=".env", extra="ignore", frozen=True)
+
+    state_dir: Path = Field(Path(".preread"), description="Folder that holds everything Preread keeps.")
+    models_dir: Path = Field(
+        Path("~/.cache/preread/models"), description="Where packaged models are unpacked, shared between states."
+    )
+    tenant: str = Field("default", pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$", description="Namespace of documents and KV.")
+
+    host: str = Field("127.0.0.1", description="Address the web process listens on.")
+    port: Port = Field(8100, description="Port of the pages and the API.")
+    engine_port: Port = Field(8101, description="Port of the embedded engine, always on loopback.")
+    engine_url: str = Field("", description="Engine address; empty: the embedded engine on `engine_port`.")
+    web_url: str = Field("", description="Address at which workers reach web; empty: loopback on `port`.")
+    database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in `state_dir`.")
+    redis_url: str = Field("", description="Queue Redis; empty: the private one, on a socket in `state_dir`.")
+    qdrant_url: str = Field("", description="Qdrant server; empty: a local folder owned by the web process.")
+    internal_secret: SecretStr = Field(
+        SecretStr(""), description="Shared by web and workers for internal routes; embedded mode makes one at start."
+    )
+
+    model: str = Field(PACKAGED_MODEL, description="The packaged model's name, a Hugging Face id, or a local folder.")
+    dtype: Literal["bfloat16", "float16", "float32"] = Field("bfloat16", description="Weights and KV precision.")
+    max_model_tokens: int = Field(8192, ge=256, description="Longest prompt plus answer the engine accepts.")
+    max_batched_tokens: int = Field(4096, ge=64, description="Most tokens the engine computes in one step.")
+    engine_threads: int = Field(0, ge=0, description="CPU threads of the engine; 0: all cores.")
+    engine_kv_gib: int = Field(2, ge=1, description="Memory for vLLM's paged KV on a CPU, in GiB.")
+    engine_compile: bool = Field(False, description="Let torch.compile optimise the model (slower start).")
+    engine_start_seconds: float = Field(300, gt=0, description="Longest wait for the engine to load its model.")
+
+    embedding_model: str = Field(PACKAGED_EMBEDDING_MODEL, description="Packaged name, Hugging Face id, or folder.")
+    chunk_tokens: int = Field(512, ge=1, le=4096, description="Most language-model tokens in one chunk.")
+    top_k: int = Field(3, ge=1, le=64, description="Chunks put before the model for one question.")
+    min_score: float = Field(0.2, ge=-1, le=1, description="Cosine similarity under which a chunk is not used.")
+    max_upload_bytes: int = Field(50_000_000, ge=1, description="Largest document accepted.")
+
+    system_prompt: str = Field("", description="System message of the preamble; empty: the one that ships.")
+    policy: str = Field("head@16", description="How fresh tokens are chosen: [alone:]NAME[@AMOUNT].")
+    max_answer_tokens: int = Field(256, ge=1, description="Longest answer when the request does not say.")
+
+    kv_memory_bytes: int = Field(1_000_000_000, ge=0, description="Chunk KV held in the engine's memory.")
+    kv_redis_url: str = Field("", description="Redis for chunk KV; empty: that tier is off.")
+    kv_redis_ttl_seconds: int = Field(86_400, ge=1, description="Life of an entry in the Redis tier.")
+    kv_disk_bytes: int = Field(20_000_000_000, ge=0, description="Chunk KV kept on disk.")
+    kv_dir: Path | None = Field(None, description="Folder of the disk tier; empty: in `state_dir`.")
+    staging_dir: Path | None = Field(None, description="Where the engine leaves raw KV; empty: in `state_dir`.")
+
+    worker_processes: int = Field(1, ge=1, le=64, description="Celery prefork children.")
+    lease_seconds: int = Field(60, ge=5, description="How long a worker may be silent before its document is retaken.")
+    reconcile_seconds: int = Field(20, ge=1, description="Pause between two repairs of forgotten work.")
+    nightly_at: str = Field("02:30", pattern=r"^([01]\d|2[0-3]):[0-5]\d$", description="When the nightly job starts.")
+    timezone: str = Field("UTC", description="Time zone of `nightly_at`.")
+
+    @field_validator("state_dir", "models_dir", "kv_dir", "staging_dir")
+    @classmethod
+    def _absolute(cls, path: Path | None) -> Path | None:
+        return path and path.expanduser().absolute()
+
+    @cached_property
+    def effective_engine_url(self) -> str:
+        return (self.engine_url or f"http://127.0.0.1:{self.engine_port}").rstrip("/")
+
+    @cached_property
+    def effective_web_url(self) -> str:
+        return (self.web_url or f"http://127.0.0.1:{self.port}").rstrip("/")
+
+    @cached_property
+    def effective_database_url(self) -> str:
+        return self.database_url or f"sqlite:///{self.state_dir / 'preread.db'}"
+
+    @cached_property
+    def redis_socket(self) -> Path:
+        socket = self.state_dir / "run" / "redis.sock"
+        if len(str(socket)) <= _LONGEST_SOCKET_PATH:
+            return socket
+        digest = sha256(str(self.state_dir).encode()).hexdigest()[:16]
+        return Path(gettempdir()) / f"preread-{digest}" / "redis.sock"
+
+    @cached_property
+    def effective_redis_url(self) -> str:
+        return self.redis_url or f"redis+socket://{self.redis_socket}"
+
+    @cached_property
+    def qdrant_dir(self) -> Path:
+        return self.state_dir / "qdrant"
+
+    @cached_property
+    def files_dir(self) -> Path:
+        return self.state_dir / "files"
+
+    @cached_property
+    def log_dir(self) -> Path:
+        return self.state_dir / "log"
+
+    @cached_property
+    def effective_kv_dir(self) -> Path:
+        return self.kv_dir or self.state_dir / "kv"
+
+    @cached_property
+    def effective_staging_dir(self) -> Path:
+        return self.staging_dir or self.state_dir / "staging"
+
+
+@lru_cache
+def get_settings() -> Settings:
+    return Settings()
