@@ -34,7 +34,8 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="Address the web process listens on.")
     port: Port = Field(8100, description="Port of the pages and the API.")
-    engine_port: Port = Field(8101, description="Port of the embedded engine, always on loopback.")
+    engine_host: str = Field("127.0.0.1", description="Address the engine process listens on.")
+    engine_port: Port = Field(8101, description="Port the engine process listens on.")
     engine_url: str = Field("", description="Engine address; empty: the embedded engine on `engine_port`.")
     web_url: str = Field("", description="Address at which workers reach web; empty: loopback on `port`.")
     database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in `state_dir`.")

@@ -1,0 +1,45 @@
+"""What the connector and the engine's routes must know, carried by `--kv-transfer-config`."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from app.core.settings import Settings
+
+
+@dataclass(frozen=True)
+class EngineConfig:
+    """`fingerprint` names the model; the folders and limits are those of the settings with the same names."""
+
+    fingerprint: str
+    staging_dir: str
+    kv_dir: str
+    kv_disk_bytes: int
+    kv_memory_bytes: int
+    kv_redis_url: str = ""
+    kv_redis_ttl_seconds: int = 86_400
+
+    @classmethod
+    def from_settings(cls, settings: Settings, fingerprint: str) -> "EngineConfig":
+        return cls(
+            fingerprint=fingerprint,
+            staging_dir=str(settings.effective_staging_dir),
+            kv_dir=str(settings.effective_kv_dir),
+            kv_disk_bytes=settings.kv_disk_bytes,
+            kv_memory_bytes=settings.kv_memory_bytes,
+            kv_redis_url=settings.kv_redis_url,
+            kv_redis_ttl_seconds=settings.kv_redis_ttl_seconds,
+        )
+
+    @property
+    def notes_dir(self) -> Path:
+        """Where the worker side leaves its status and reports for the engine's routes."""
+        return Path(self.staging_dir) / "notes"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> "EngineConfig":
+        return cls(**body)

@@ -1,0 +1,45 @@
+"""The generator's errors.
+
+    PrereadError
+    ├── BadInput
+    │   ├── BadPolicy               the policy is not one we know
+    │   ├── BadFusionRequest        the engine was sent a request it cannot read
+    │   └── QuestionTooLong         preamble, passages, question and answer do not fit the model
+    ├── SetupError
+    │   └── ModelNotFound           the model's setting names nothing usable
+    ├── Unavailable
+    │   └── EngineUnavailable       the engine does not answer
+    └── EngineFailed                the engine answered, then broke off or reported an error
+        └── CaptureFailed           pre-reading produced no complete chunk KV
+"""
+
+from app.core.errors import BadInput, PrereadError, SetupError, Unavailable
+
+
+class BadPolicy(BadInput):
+    code = "bad_policy"
+
+
+class BadFusionRequest(BadInput):
+    code = "bad_fusion_request"
+
+
+class QuestionTooLong(BadInput):
+    code = "question_too_long"
+
+
+class ModelNotFound(SetupError):
+    code = "model_not_found"
+
+
+class EngineUnavailable(Unavailable):
+    code = "engine_unavailable"
+
+
+class EngineFailed(PrereadError):
+    code = "engine_failed"
+    status = 502
+
+
+class CaptureFailed(EngineFailed):
+    code = "capture_failed"

@@ -1,0 +1,58 @@
+"""Prompt assembly: token ids are spliced, never re-tokenised text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from generator.chat import ChatTokenizer
+from generator.errors import QuestionTooLong
+from generator.fusion_request import Segment, SegmentKind
+from generator.preamble import Preamble
+from kvstore.key import Reading
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """`token_ids` of the whole prompt; `segments` of its fused context, the question following the last."""
+
+    token_ids: list[int]
+    segments: tuple[Segment, ...]
+
+
+def assemble(
+    tokenizer: ChatTokenizer, preamble: Preamble, chunks: Sequence[Sequence[int]], question: str, max_prompt_tokens: int
+) -> Prompt:
+    """Splice preamble, chunks with their numbers, and question.
+
+    Raises QuestionTooLong when the prompt would be longer than `max_prompt_tokens`.
+    """
+    ids = list(preamble.ids)
+    segments = [Segment(0, len(ids), SegmentKind.PREAMBLE, (Reading.OPENING,))]
+    for number, chunk in enumerate(chunks, start=1):
+        if number > 1:
+            segments.append(_append(ids, tokenizer.encode(f"\n\n[{number}] "), SegmentKind.TEXT, ()))
+        segments.append(_append(ids, chunk, SegmentKind.CHUNK, (Reading.OPENING,)))
+    ids += tokenizer.encode(f"\n\nQuestion: {question}")
+    ids += preamble.tail
+    if len(ids) > max_prompt_tokens:
+        raise QuestionTooLong(
+            f"The question with its passages takes {len(ids)} tokens; the model has room for {max_prompt_tokens}.",
+            "Ask a shorter question, or use fewer passages or a shorter answer.",
+        )
+    return Prompt(ids, tuple(segments))
+
+
+def chunk_prompt(preamble: Preamble, chunk: Sequence[int]) -> Prompt:
+    """The prompt that pre-reads one chunk behind the preamble. The preamble alone: pass its ids as `chunk`."""
+    if tuple(chunk) == preamble.ids:
+        return Prompt(list(chunk), (Segment(0, len(chunk), SegmentKind.CHUNK),))
+    ids = list(preamble.ids)
+    opening = Segment(0, len(ids), SegmentKind.PREAMBLE, (Reading.OPENING,))
+    return Prompt([*ids, *chunk], (opening, Segment(len(ids), len(ids) + len(chunk), SegmentKind.CHUNK)))
+
+
+def _append(
+    ids: list[int], more: Sequence[int], kind: SegmentKind, readings: tuple[Reading, ...]
+) -> Segment:
+    start = len(ids)
+    ids.extend(more)
+    return Segment(start, len(ids), kind, readings)
