@@ -1,0 +1,52 @@
+"""What the catalog refuses.
+
+    PrereadError
+    ├── BadInput
+    │   └── UnstorableText       a name or text that a database cannot hold (NUL, lone surrogate)
+    ├── NotFound
+    │   └── DocumentNotFound     no such document for this tenant
+    ├── Conflict
+    │   ├── InvalidTransition    the document's state does not allow this step
+    │   └── WorkRefused          the caller no longer works on this document: stop, write nothing more
+    │       ├── DocumentGone         it is being deleted, or is deleted already
+    │       ├── ClaimLost            another worker holds it, or its work was restarted
+    │       └── VersionRetired       newer bytes, or a deletion, took this version's place
+    └── SetupError
+        └── SchemaMismatch       the database was made by another Preread
+"""
+
+from app.core.errors import BadInput, Conflict, NotFound, SetupError
+
+
+class UnstorableText(BadInput):
+    code = "unstorable_text"
+
+
+class DocumentNotFound(NotFound):
+    code = "document_not_found"
+
+
+class InvalidTransition(Conflict):
+    code = "invalid_transition"
+
+
+class WorkRefused(Conflict):
+    """A worker's write that came too late; nothing was written."""
+
+    code = "work_refused"
+
+
+class DocumentGone(WorkRefused):
+    code = "document_gone"
+
+
+class ClaimLost(WorkRefused):
+    code = "claim_lost"
+
+
+class VersionRetired(WorkRefused):
+    code = "version_retired"
+
+
+class SchemaMismatch(SetupError):
+    code = "schema_mismatch"

@@ -1,0 +1,194 @@
+"""What the catalog hands out and takes in: frozen, detached from the database. Times are UTC-aware."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.core.catalog.states import DocumentState, ReadingState, VersionState
+
+
+@dataclass(frozen=True)
+class Document:
+    """`generation` grows whenever its work starts anew (new bytes, retry, deletion) and ends every earlier claim."""
+
+    id: str
+    tenant: str
+    name: str
+    title: str
+    state: DocumentState
+    failure_code: str | None
+    failure_message: str | None
+    created_at: datetime
+    updated_at: datetime
+    current_version_id: str | None
+    pending_version_id: str | None
+    claim_owner: str | None
+    claim_until: datetime | None
+    generation: int
+
+
+@dataclass(frozen=True)
+class Version:
+    """One state of a document's bytes; `title` and `pages` are None until it is parsed."""
+
+    id: str
+    document_id: str
+    tenant: str
+    sha256: str
+    media_type: str
+    size_bytes: int
+    title: str | None
+    pages: int | None
+    state: VersionState
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class NewChunk:
+    """A chunk to be saved; `start` and `end` are character offsets into the document's text."""
+
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    page: int | None
+    heading: str | None
+    token_ids: list[int]
+    ids_hash: str
+
+
+@dataclass(frozen=True)
+class ChunkRecord:
+    """A saved chunk. Its id follows from the version and the ordinal, so saving again gives the same ids."""
+
+    id: str
+    version_id: str
+    document_id: str
+    tenant: str
+    document_name: str
+    document_title: str
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    page: int | None
+    heading: str | None
+    token_ids: list[int]
+    ids_hash: str
+
+
+@dataclass(frozen=True)
+class WantedReading:
+    """A reading that is to be made. Hashes and key are hex; `conditioning_hash` and `profile_id` are "" if none."""
+
+    tenant: str
+    key: str
+    ids_hash: str
+    model_fingerprint: str
+    preamble_hash: str
+    reading: str
+    conditioning_hash: str = ""
+    profile_id: str = ""
+
+
+@dataclass(frozen=True)
+class ReadingRecord:
+    """What became of one reading; `n_tokens` and `bytes` are 0 until it is ready."""
+
+    tenant: str
+    key: str
+    ids_hash: str
+    model_fingerprint: str
+    preamble_hash: str
+    conditioning_hash: str
+    profile_id: str
+    reading: str
+    state: ReadingState
+    n_tokens: int
+    bytes: int
+    error: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class LookupCount:
+    """`detail` is the tier of hits, or the reason of misses."""
+
+    detail: str
+    chunks: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class LookupTotals:
+    """Chunk lookups: `hits` by tier and `misses` by reason, each ordered by `detail`."""
+
+    hits: tuple[LookupCount, ...]
+    misses: tuple[LookupCount, ...]
+
+    @property
+    def hit_chunks(self) -> int:
+        return sum(count.chunks for count in self.hits)
+
+    @property
+    def miss_chunks(self) -> int:
+        return sum(count.chunks for count in self.misses)
+
+    @property
+    def lookups(self) -> int:
+        return self.hit_chunks + self.miss_chunks
+
+    @property
+    def tokens_reused(self) -> int:
+        return sum(count.tokens for count in self.hits)
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Share of looked-up chunks that hit; None if nothing was looked up."""
+        return self.hit_chunks / self.lookups if self.lookups else None
+
+    @property
+    def token_hit_rate(self) -> float | None:
+        """Share of looked-up tokens that hit; None if nothing was looked up."""
+        tokens = self.tokens_reused + sum(count.tokens for count in self.misses)
+        return self.tokens_reused / tokens if tokens else None
+
+
+@dataclass(frozen=True)
+class DocumentPage:
+    """One page of a list; `total` counts all pages' documents."""
+
+    items: tuple[Document, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class DocumentRow:
+    """A document with the numbers of its current version, or of its pending one where none is current."""
+
+    document: Document
+    media_type: str
+    size_bytes: int
+    pages: int | None
+    chunks: int
+    tokens: int
+    chunks_ready: int
+    kv_bytes: int
+    hits: int
+    misses: int
+
+
+@dataclass(frozen=True)
+class DocumentTable:
+    """One page of rows; `total` counts all pages' documents."""
+
+    rows: tuple[DocumentRow, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class ChunkCounts:
+    """Chunks of all published versions of a tenant, and how many of them have their opening reading."""
+
+    chunks: int
+    ready: int

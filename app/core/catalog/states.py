@@ -1,0 +1,31 @@
+"""The closed lists of states in the catalog."""
+
+from enum import StrEnum
+
+
+class DocumentState(StrEnum):
+    """What was last finished for a document. It answers questions once a version of it is published."""
+
+    RECEIVED = "received"
+    PARSED = "parsed"
+    CHUNKED = "chunked"
+    INDEXED = "indexed"
+    PREREAD = "preread"
+    FAILED = "failed"
+    DELETING = "deleting"
+
+
+class VersionState(StrEnum):
+    """`pending`: to be ingested; `current`: answers questions; `retired`: its traces are to be removed."""
+
+    PENDING = "pending"
+    CURRENT = "current"
+    RETIRED = "retired"
+
+
+class ReadingState(StrEnum):
+    """`ready` says that the blob was stored once, not that no tier has evicted it since."""
+
+    WANTED = "wanted"
+    READY = "ready"
+    FAILED = "failed"
