@@ -54,4 +54,4 @@ def _words(tensor: Tensor) -> NDArray[np.unsignedinteger]:
     return memory.view(_WORDS[tensor.itemsize])
 
 
-__all__ = ["merge_planes", "split_planes"]
+__all__ = ["Bytes", "merge_planes", "split_planes"]

@@ -1,8 +1,4 @@
-"""The errors of `kernels`.
-
-    BadInput
-    └── BadShape    an array does not have the shape or dtype the function states
-"""
+"""The error of `kernels`: BadShape, an array that does not have the shape or dtype a function states."""
 
 from app.core.errors import BadInput
 

@@ -11,6 +11,8 @@
     │   └── TooLarge       422  more than the format or a tier can hold
     └── Unavailable
         └── TierDown       503  a storage tier does not answer
+
+A corrupt or foreign blob is never an error to someone who asks: the store turns it into a miss.
 """
 
 from app.core.errors import BadInput, PrereadError, Unavailable

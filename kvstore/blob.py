@@ -1,0 +1,161 @@
+"""Chunk KV as one self-describing run of bytes. The format: docs/blob-format.md.
+
+    data = encode_blob(kv, identity, LOSSLESS)
+    blob = Blob.parse(data)
+    blob.check(wanted)
+    keys, values = blob.layer(0)
+
+Nothing in a blob is believed before it is checked: not a length, not an offset, not a shape.
+"""
+
+import math
+import struct
+
+import numpy as np
+import torch
+import xxhash
+from torch import Tensor
+
+from kvstore.chunk_kv import ChunkKV
+from kvstore.codec import Codec, codec_by_id
+from kvstore.errors import CorruptBlob
+from kvstore.header import FIXED_BYTES, LAYER_BYTES, Geometry, Header
+from kvstore.identity import BlobIdentity
+from kvstore.sections import (
+    ENTRY_BYTES,
+    TOKENS_PER_SECTION,
+    Section,
+    count_sections,
+    pack_table,
+    runs_per_layer,
+    unpack_table,
+)
+
+_CHECKSUM = struct.Struct("<Q")
+
+
+def encode_blob(kv: ChunkKV, identity: BlobIdentity, codec: Codec) -> bytes:
+    """The blob of `kv`.
+
+    Raises: TooLarge beyond the limits of the format.
+    """
+    geometry = Geometry(
+        n_tokens=kv.n_tokens,
+        layers=tuple((keys.shape[1], keys.shape[2]) for keys in kv.keys),
+        key_dtype=kv.keys[0].dtype,
+        value_dtype=kv.values[0].dtype,
+    )
+    sections = [
+        codec.encode_section(run)
+        for layer in zip(kv.keys, kv.values, strict=True)
+        for tensor in layer
+        for run in torch.split(tensor, TOKENS_PER_SECTION)
+    ]
+    lengths = [len(section) for section in sections]
+    header_bytes = _header_bytes(geometry)
+    header = Header(identity, geometry, codec.id, len(sections), header_bytes, header_bytes + sum(lengths)).pack()
+    header += pack_table(geometry, header_bytes, lengths, [xxhash.xxh3_64_intdigest(section) for section in sections])
+    return b"".join((header, _CHECKSUM.pack(xxhash.xxh3_64_intdigest(header)), *sections))
+
+
+class Blob:
+    """A parsed blob over bytes it does not copy. Its layers may be decoded from several threads at once."""
+
+    def __init__(self, data: memoryview, header: Header, codec: Codec, sections: list[Section]) -> None:
+        self._data = data
+        self._geometry = header.geometry
+        self._sections = sections
+        self.identity = header.identity
+        self.codec = codec
+
+    @classmethod
+    def parse(cls, data: bytes | memoryview) -> "Blob":
+        """Check the header, tables and their checksum; sections are checked when they are decoded or by `verify`.
+
+        Raises: CorruptBlob.
+        """
+        view = memoryview(data).cast("B").toreadonly()
+        header = Header.unpack(view)
+        geometry = header.geometry
+        header_bytes = _header_bytes(geometry)
+        if header.header_bytes != header_bytes or header.n_sections != count_sections(geometry):
+            raise CorruptBlob("The header's length does not fit the blob's shape.")
+        table_end = header_bytes - _CHECKSUM.size
+        if _CHECKSUM.unpack_from(view, table_end)[0] != xxhash.xxh3_64_intdigest(view[:table_end]):
+            raise CorruptBlob("The header's checksum is wrong.")
+        codec = codec_by_id(header.codec_id)
+        table = view[FIXED_BYTES + LAYER_BYTES * len(geometry.layers) : table_end]
+        sections = unpack_table(table, geometry, header_bytes, header.total_bytes, codec.most_expansion)
+        return cls(view, header, codec, sections)
+
+    @property
+    def n_tokens(self) -> int:
+        return self._geometry.n_tokens
+
+    @property
+    def n_layers(self) -> int:
+        return len(self._geometry.layers)
+
+    @property
+    def nbytes(self) -> int:
+        """Length of the encoded blob."""
+        return len(self._data)
+
+    def check(self, expected: BlobIdentity) -> None:
+        """Compare with what is wanted; see `BlobIdentity.check`. Raises: ForeignBlob."""
+        self.identity.check(expected)
+
+    def verify(self) -> None:
+        """Check every section's checksum, decoding nothing. Raises: CorruptBlob."""
+        for section in self._sections:
+            self._checked(section)
+
+    def layer(self, layer: int) -> tuple[Tensor, Tensor]:
+        """Keys and values of one layer, each (tokens, kv_heads, head_dim), freshly allocated.
+
+        Raises: CorruptBlob when a checksum or a section is wrong; IndexError beyond the last layer.
+        """
+        shape = (self.n_tokens, *self._geometry.layers[layer])
+        keys = torch.empty(shape, dtype=self._geometry.key_dtype)
+        values = torch.empty(shape, dtype=self._geometry.value_dtype)
+        self._decode_layer(layer % self.n_layers, keys, values)
+        return keys, values
+
+    def decode(self) -> ChunkKV:
+        """All layers; the tensors lie side by side in one allocation. Raises: CorruptBlob."""
+        # One large NumPy array gets huge pages from the kernel; page faults would cost more than decoding.
+        memory = torch.from_numpy(np.empty(self._geometry.nbytes, np.uint8))
+        keys: list[Tensor] = []
+        values: list[Tensor] = []
+        start = 0
+        for heads_and_dim in self._geometry.layers:
+            for tensors, dtype in ((keys, self._geometry.key_dtype), (values, self._geometry.value_dtype)):
+                shape = (self.n_tokens, *heads_and_dim)
+                end = start + math.prod(shape) * dtype.itemsize
+                tensors.append(memory[start:end].view(dtype).view(shape))
+                start = end
+        for layer in range(self.n_layers):
+            self._decode_layer(layer, keys[layer], values[layer])
+        return ChunkKV(tuple(keys), tuple(values))
+
+    def _decode_layer(self, layer: int, keys: Tensor, values: Tensor) -> None:
+        runs = runs_per_layer(self._geometry)
+        for kind, out in enumerate((keys, values)):
+            first = (2 * layer + kind) * runs
+            for section in self._sections[first : first + runs]:
+                run = out[section.first_token : section.first_token + section.tokens]
+                self.codec.decode_section(self._checked(section), run.dtype, tuple(run.shape), out=run)
+
+    def _checked(self, section: Section) -> memoryview:
+        data = self._data[section.offset : section.offset + section.length]
+        if xxhash.xxh3_64_intdigest(data) != section.checksum:
+            raise CorruptBlob("A section's checksum is wrong.")
+        return data
+
+
+def _header_bytes(geometry: Geometry) -> int:
+    tables = LAYER_BYTES * len(geometry.layers) + ENTRY_BYTES * count_sections(geometry)
+    return FIXED_BYTES + tables + _CHECKSUM.size
+
+
+__all__ = ["Blob", "BlobIdentity", "encode_blob"]
