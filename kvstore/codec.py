@@ -19,7 +19,6 @@ from torch import Tensor
 from kernels.byteplanes import Bytes, merge_planes, split_planes
 from kvstore.errors import BadName, CorruptBlob
 
-
 _WORTH_IT = 15 / 16  # of its size, at most, a plane must shrink to, or decoding it costs more than reading it
 
 
