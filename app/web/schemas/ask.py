@@ -1,0 +1,140 @@
+"""`POST /ask`: what is asked and what is answered."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class CacheMode(StrEnum):
+    AUTO = "auto"
+    OFF = "off"
+    ONLY = "only"
+
+
+class Status(StrEnum):
+    ANSWERED = "answered"
+    NO_ANSWER = "no_answer"
+    STOPPED = "stopped"
+    TRUNCATED = "truncated"
+
+
+class Scope(BaseModel):
+    """Which documents may be used; an absent list means all of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    document_ids: list[str] | None = Field(None, max_length=1000, description="Only these documents.")
+
+
+class AskRequest(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"question": "How many days of leave do I have?", "stream": True}]},
+    )
+
+    question: Annotated[str, Field(min_length=1, max_length=100_000, description="The question, in any language.")]
+    scope: Scope = Field(default_factory=lambda: Scope(document_ids=None), description="Which documents may be used.")
+    stream: bool = Field(False, description="Answer as server-sent events.")
+    max_tokens: int | None = Field(None, ge=1, le=131_072, description="Longest answer, in tokens.")
+    temperature: float = Field(0.0, ge=0, le=2, description="0 gives the same answer every time.")
+    cache: CacheMode = Field(
+        CacheMode.AUTO,
+        description="off: compute everything (policy exact); only: refuse with 409 if a chunk has no KV.",
+    )
+    policy: str | None = Field(None, max_length=64, description="How fresh tokens are chosen: [alone:]NAME[@AMOUNT].")
+
+
+class CitationOut(BaseModel):
+    """A passage the answer rests on. The document's text from `start` to `end` is `quote`."""
+
+    n: int = Field(description="The passage's number in the prompt, from 1.")
+    document_id: str = Field(description="The document.")
+    title: str = Field(description="The document's title.")
+    page: int | None = Field(description="Page of the chunk, where the document has pages.")
+    chunk_id: str = Field(description="The chunk.")
+    start: int = Field(description="First character of the quote in the document's text.")
+    end: int = Field(description="Character after the quote.")
+    quote: str = Field(description="The sentence, as it stands in the document.")
+    score: float | None = Field(description="Similarity of the chunk to the question.")
+
+
+class Usage(BaseModel):
+    """Token counts. Of the fused context: reused + fresh + prefix. null: not known."""
+
+    prompt_tokens: int = Field(description="Tokens of the whole prompt.")
+    completion_tokens: int = Field(description="Tokens of the answer.")
+    reused_tokens: int | None = Field(description="Context tokens that came from chunk KV.")
+    fresh_tokens: int | None = Field(description="Context tokens computed for this request.")
+    prefix_tokens: int | None = Field(description="Context tokens from the engine's prefix cache.")
+
+
+class Timings(BaseModel):
+    """Milliseconds; null: that stage did not happen."""
+
+    retrieval_ms: float | None = Field(description="Embedding the question and searching.")
+    load_ms: float | None = Field(description="Reading chunk KV into the engine.")
+    select_ms: float | None = Field(description="Choosing the fresh tokens.")
+    recompute_ms: float | None = Field(description="Computing the fresh tokens.")
+    ttft_ms: float | None = Field(description="From the request's arrival to the first text.")
+    total_ms: float = Field(description="From the request's arrival to the end of the answer.")
+
+
+class MissOut(BaseModel):
+    chunk_id: str = Field(description="The chunk that had to be computed.")
+    reason: str = Field(description="Why: one of a closed list.")
+
+
+class CacheOut(BaseModel):
+    chunks: int = Field(description="Chunks put before the model.")
+    hits: int = Field(description="Chunks whose KV was reused.")
+    misses: list[MissOut] = Field(description="Chunks that had to be computed, with the reason.")
+
+
+class FusionOut(BaseModel):
+    used: bool = Field(description="Whether chunk KV was fused into this request.")
+    reason: str | None = Field(description="Why not, where it was not.")
+
+
+class AnswerOut(BaseModel):
+    """A finished answer."""
+
+    request_id: str = Field(description="Names this request in logs and reports.")
+    answer: str = Field(description="The text; passages are marked like [1].")
+    status: Status = Field(description="How it ended; truncated: the answer hit max_tokens.")
+    citations: list[CitationOut] = Field(description="The passages the answer rests on.")
+    usage: Usage
+    timings: Timings
+    cache: CacheOut
+    model: str = Field(description="The language model.")
+    policy: str = Field(description="The policy in force.")
+    fusion: FusionOut
+
+
+class MetaEvent(BaseModel):
+    request_id: str = Field(description="Names this request.")
+    model: str = Field(description="The language model.")
+    policy: str = Field(description="The policy in force.")
+
+
+class SourceOut(BaseModel):
+    n: int = Field(description="The passage's number in the prompt, from 1.")
+    document_id: str = Field(description="The document.")
+    title: str = Field(description="The document's title.")
+    name: str = Field(description="The document's file name.")
+    page: int | None = Field(description="Page of the chunk, where the document has pages.")
+    chunk_id: str = Field(description="The chunk.")
+    score: float | None = Field(description="Similarity to the question.")
+    text: str = Field(description="The passage.")
+
+
+class SourcesEvent(BaseModel):
+    passages: list[SourceOut] = Field(description="The passages put before the model, best first.")
+    retrieval_ms: float = Field(description="Time taken to find them.")
+
+
+class DeltaEvent(BaseModel):
+    text: str = Field(description="The next piece of the answer.")
+
+
+EventName = Literal["meta", "sources", "delta", "done", "error"]

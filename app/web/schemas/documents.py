@@ -1,0 +1,36 @@
+"""Documents as the API shows them."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+
+class FailureOut(BaseModel):
+    code: str = Field(description="Stable short name of the failure.")
+    message: str = Field(description="A sentence for the user.")
+
+
+class DocumentOut(BaseModel):
+    id: str = Field(description="Identifier.", examples=["doc_4x0kq3m8w2v9c7n5b1hz"])
+    name: str = Field(description="The file name, as it was sent.", examples=["handbook.pdf"])
+    title: str = Field(description="Title found in the document, or its name.")
+    state: str = Field(description="received, parsed, chunked, indexed (answers questions), preread, failed, deleting.")
+    failure: FailureOut | None = Field(description="Why it failed, where it did.")
+    media_type: str = Field(description="What kind of file it is.")
+    size_bytes: int = Field(description="Size of the file.")
+    pages: int | None = Field(description="Pages, where the document has them.")
+    chunks: int = Field(description="Chunks in the index.")
+    chunks_ready: int = Field(description="Chunks whose KV is kept.")
+    tokens: int = Field(description="Language-model tokens of all chunks.")
+    created_at: datetime = Field(description="When it was added.")
+    updated_at: datetime = Field(description="When it last changed.")
+
+
+class DocumentPage(BaseModel):
+    items: list[DocumentOut] = Field(description="One page of documents, newest first.")
+    total: int = Field(description="How many there are in all.")
+
+
+class DocumentAdded(BaseModel):
+    document: DocumentOut
+    created: bool = Field(description="False: the same bytes were there already.")

@@ -1,0 +1,97 @@
+"""State of the service: health, status, pre-reading, cache."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Health(BaseModel):
+    status: str = Field("ok", description="The web process answers.")
+
+
+class Part(BaseModel):
+    name: str = Field(description="database, queue, engine, index or worker.")
+    ok: bool = Field(description="Whether it answers.")
+    message: str = Field(description="What is wrong, or what was found.")
+    hint: str = Field(description="What to do about it; may be empty.")
+
+
+class Readiness(BaseModel):
+    ready: bool = Field(description="All parts answer.")
+    parts: list[Part]
+
+
+class StatusOut(BaseModel):
+    model: str = Field(description="The language model.")
+    embedding_model: str = Field(description="The embedding model.")
+    engine_ready: bool = Field(description="Whether the engine answers.")
+    fusion: bool = Field(description="Whether this model's chunk KV can be fused.")
+    fusion_reason: str | None = Field(description="Why not, where it cannot.")
+    policy: str = Field(description="The policy in force when a request names none.")
+    documents: dict[str, int] = Field(description="Documents by state.")
+    chunks: int = Field(description="Chunks of all documents.")
+    chunks_ready: int = Field(description="Chunks whose KV is kept.")
+
+
+class PrecomputeMode(StrEnum):
+    MISSING = "missing"
+    ALL = "all"
+
+
+class PrecomputeRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    mode: PrecomputeMode = Field(PrecomputeMode.MISSING, description="all: read again what is there already.")
+    document_id: str | None = Field(None, description="One document; absent: every one.")
+
+
+class PrecomputeOut(BaseModel):
+    documents: int = Field(description="Documents that will be pre-read.")
+
+
+class TierHits(BaseModel):
+    tier: str = Field(description="Where the KV was found.")
+    chunks: int = Field(description="Chunks found there.")
+    tokens: int = Field(description="Tokens found there.")
+
+
+class ReasonMisses(BaseModel):
+    reason: str = Field(description="Why the KV was not there.")
+    chunks: int = Field(description="Chunks that missed.")
+    tokens: int = Field(description="Tokens that missed.")
+
+
+class TierOut(BaseModel):
+    name: str = Field(description="The tier.")
+    entries: int = Field(description="Entries kept.")
+    bytes: int = Field(description="Bytes kept.")
+    limit_bytes: int | None = Field(description="Most bytes kept; null: no limit of ours.")
+
+
+class CacheDocument(BaseModel):
+    document_id: str = Field(description="The document.")
+    name: str = Field(description="Its file name.")
+    state: str = Field(description="Its state.")
+    chunks: int = Field(description="Its chunks.")
+    chunks_ready: int = Field(description="Its chunks whose KV is kept.")
+    tokens: int = Field(description="Its tokens.")
+    kv_bytes: int = Field(description="Bytes of its KV at rest.")
+    hits: int = Field(description="Lookups of its chunks that hit.")
+    misses: int = Field(description="Lookups of its chunks that missed.")
+
+
+class CacheReport(BaseModel):
+    """Counts since the first question; a rate is null while there is nothing to count."""
+
+    lookups: int = Field(description="Chunks looked up.")
+    hits: int = Field(description="Chunks found.")
+    misses: int = Field(description="Chunks not found.")
+    hit_rate: float | None = Field(description="hits / lookups; null: no data.")
+    token_hit_rate: float | None = Field(description="Tokens found / tokens looked up; null: no data.")
+    tokens_reused: int = Field(description="Tokens found.")
+    hits_by_tier: list[TierHits]
+    misses_by_reason: list[ReasonMisses]
+    kv_bytes: int = Field(description="Bytes of all chunk KV at rest.")
+    tiers: list[TierOut]
+    documents: list[CacheDocument] = Field(description="One page of documents.")
+    documents_total: int = Field(description="How many documents there are in all.")

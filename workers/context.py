@@ -1,0 +1,79 @@
+"""What the tasks of one worker process work with, built once, after the fork."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from app.core.catalog import Catalog
+from app.core.settings import Settings, get_settings
+from generator.chat import ModelTokenizer
+from generator.engine import EngineClient
+from generator.model_source import resolve_model
+from generator.preamble import Preamble, build_preamble
+from kvstore.store import ChunkStore
+from kvstore.tiers.base import Tier
+from kvstore.tiers.disk import DiskTier
+from kvstore.tiers.redis import RedisTier
+from retrieval.embedding import Embedder
+from retrieval.index import ChunkIndex, QdrantIndex
+from retrieval.remote_index import RemoteIndex
+from workers.broker import make_celery
+from workers.files import DocumentFiles
+from workers.purge import Purge
+from workers.wake import Waker
+
+
+@dataclass(frozen=True)
+class WorkerContext:
+    settings: Settings
+    catalog: Catalog
+    files: DocumentFiles
+    tokenizer: ModelTokenizer
+    preamble: Preamble
+    embedder: Embedder
+    index: ChunkIndex
+    store: ChunkStore
+    engine: EngineClient
+    purge: Purge
+    waker: Waker
+
+
+def build_context(settings: Settings) -> WorkerContext:
+    """Opens everything; loads the embedding model and the language model's tokenizer, not its weights."""
+    tokenizer = ModelTokenizer(resolve_model(settings))
+    catalog = Catalog(settings.effective_database_url)
+    files = DocumentFiles(settings.files_dir)
+    embedder = Embedder(settings)
+    store = build_store(settings)
+    engine = EngineClient(settings.effective_engine_url)
+    index: ChunkIndex = (
+        QdrantIndex(settings, embedder.dimension)
+        if settings.qdrant_url
+        else RemoteIndex(settings.effective_web_url, settings.internal_secret.get_secret_value())
+    )
+    return WorkerContext(
+        settings=settings,
+        catalog=catalog,
+        files=files,
+        tokenizer=tokenizer,
+        preamble=build_preamble(tokenizer, settings),
+        embedder=embedder,
+        index=index,
+        store=store,
+        engine=engine,
+        purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
+        waker=Waker(make_celery(settings)),
+    )
+
+
+def build_store(settings: Settings) -> ChunkStore:
+    """The tiers that workers and web share; the memory tier lives in the engine alone."""
+    tiers: list[Tier] = []
+    if settings.kv_redis_url:
+        tiers.append(RedisTier(settings.kv_redis_url, settings.kv_redis_ttl_seconds))
+    tiers.append(DiskTier(settings.effective_kv_dir, settings.kv_disk_bytes))
+    return ChunkStore(tiers)
+
+
+@lru_cache(maxsize=1)
+def get_context() -> WorkerContext:
+    return build_context(get_settings())

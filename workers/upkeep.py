@@ -1,0 +1,38 @@
+"""Repairing what a crash, a lost wake-up or time left undone."""
+
+import logging
+from collections.abc import Collection
+from datetime import datetime
+
+from app.core.catalog import DocumentState
+from app.core.errors import Unavailable
+from kvstore.staging import sweep_staging
+from workers.context import WorkerContext
+from workers.deletion import finish_deletion
+
+log = logging.getLogger(__name__)
+
+_LEFTOVER_SECONDS = 3600
+
+
+def reconcile(context: WorkerContext, queued: Collection[tuple[str, str]], now: datetime) -> int:
+    """Finish deletions and wake workers for forgotten documents; returns how many were woken.
+
+    `queued` are the (task, document id) that wait in the queue already: repeating them while workers are busy would
+    make it grow.
+    """
+    woken = 0
+    for document in context.catalog.documents_needing_work(now):
+        if document.state is DocumentState.DELETING:
+            try:
+                finish_deletion(document, catalog=context.catalog, purge=context.purge)
+            except Unavailable as error:
+                log.warning("the deletion of %s waits: %s", document.id, error)
+            continue
+        only_preread = document.state is DocumentState.INDEXED and document.pending_version_id is None
+        if ("preread" if only_preread else "ingest", document.id) not in queued:
+            wake = context.waker.wake_preread if only_preread else context.waker.wake_ingest
+            woken += wake(document.id)
+    sweep_staging(context.settings.effective_staging_dir, _LEFTOVER_SECONDS, now.timestamp())
+    context.files.sweep(_LEFTOVER_SECONDS, now.timestamp())
+    return woken

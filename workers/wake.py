@@ -1,0 +1,57 @@
+"""Sending wake-ups. The database knows what there is to do; a wake-up only says "now"."""
+
+import logging
+
+from celery import Celery
+from kombu.exceptions import OperationalError
+
+from app.core.errors import Unavailable
+from workers.broker import SOON, URGENT, WHENEVER
+
+log = logging.getLogger(__name__)
+
+
+class QueueUnavailable(Unavailable):
+    code = "queue_unavailable"
+
+
+class Waker:
+    """Wakes workers for one document. Blocking, for a few seconds at most.
+
+    A broker that is away loses nothing: the methods answer False, and reconcile finds the document in the database.
+    """
+
+    def __init__(self, celery: Celery) -> None:
+        self._celery = celery
+
+    def wake_ingest(self, document_id: str) -> bool:
+        return self._send("ingest", document_id, URGENT)
+
+    def wake_preread(self, document_id: str) -> bool:
+        return self._send("preread", document_id, WHENEVER)
+
+    def wake_delete(self, document_id: str) -> bool:
+        return self._send("delete", document_id, SOON)
+
+    def check(self) -> None:
+        """Raises `QueueUnavailable` when the broker does not answer."""
+        try:
+            with self._celery.connection_for_write() as connection:
+                connection.ensure_connection(max_retries=1, interval_start=0, timeout=3)
+        except OperationalError as error:
+            raise QueueUnavailable(f"The queue does not answer: {error}", "Is Redis running?") from error
+
+    def workers(self) -> int:
+        """How many workers answer within a second; the first answer ends the wait."""
+        try:
+            return len(self._celery.control.ping(timeout=1.0, limit=1))
+        except OperationalError:
+            return 0
+
+    def _send(self, task: str, document_id: str, priority: int) -> bool:
+        try:
+            self._celery.send_task(task, args=[document_id], priority=priority, retry=False)
+        except OperationalError as error:
+            log.warning("could not wake a worker for %s of %s: %s", task, document_id, error)
+            return False
+        return True
