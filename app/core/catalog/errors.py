@@ -12,7 +12,7 @@
     │       ├── ClaimLost            another worker holds it, or its work was restarted
     │       └── VersionRetired       newer bytes, or a deletion, took this version's place
     └── SetupError
-        └── SchemaMismatch       the database was made by another Preread
+        └── SchemaError          the database was made by another Preread
 """
 
 from app.core.errors import BadInput, Conflict, NotFound, SetupError
@@ -48,5 +48,5 @@ class VersionRetired(WorkRefused):
     code = "version_retired"
 
 
-class SchemaMismatch(SetupError):
-    code = "schema_mismatch"
+class SchemaError(SetupError):
+    code = "schema_error"

@@ -1,0 +1,81 @@
+"""One database, SQLite or Postgres, behind short read and write transactions."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
+from sqlalchemy.engine import URL
+from sqlalchemy.orm import Session
+
+_BUSY_TIMEOUT_SECONDS = 30
+_SQLITE_BEGIN = "preread_sqlite_begin"
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Database:
+    """Safe to share between threads. Build it after a fork: connections do not survive one.
+
+    A write transaction on SQLite takes the write lock when it begins, so what it reads stays true until it ends; on
+    Postgres the rows to be changed are locked by those who read them.
+    """
+
+    def __init__(self, database_url: str, clock: Callable[[], datetime] = utc_now) -> None:
+        url = make_url(database_url)
+        self._clock = clock
+        if url.get_backend_name() == "sqlite":
+            engine = _sqlite_engine(url)
+        else:
+            engine = create_engine(url, pool_pre_ping=True)
+        self._reading = engine
+        self._writing = engine.execution_options(**{_SQLITE_BEGIN: "IMMEDIATE"})
+
+    def close(self) -> None:
+        self._reading.dispose()
+
+    @contextmanager
+    def _read(self) -> Iterator[Session]:
+        with Session(self._reading) as session:
+            yield session
+
+    @contextmanager
+    def _write(self) -> Iterator[Session]:
+        with Session(self._writing) as session, session.begin():
+            yield session
+
+
+def lock_name(connection: Connection, name: str) -> None:
+    """Let one write transaction a name go on at a time; SQLite has only one anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    if url.database:
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # The driver's own BEGIN comes late, and not before DDL; transactions are begun by `_begin_sqlite` instead.
+    connection.isolation_level = None
+    connection.create_function("lower", 1, _lower, deterministic=True)
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _lower(value: str | None) -> str | None:
+    # SQLite's own knows ASCII only.
+    return None if value is None else value.lower()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get(_SQLITE_BEGIN, 'DEFERRED')}")

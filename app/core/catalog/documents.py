@@ -1,0 +1,273 @@
+"""Documents: added, listed, retried, deleted."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.core.catalog.database import Database, lock_name
+from app.core.catalog.errors import DocumentGone, DocumentNotFound, InvalidTransition
+from app.core.catalog.models import StoredDocument, StoredVersion
+from app.core.catalog.records import Document, DocumentPage
+from app.core.catalog.states import DocumentState, VersionState
+from app.core.catalog.text import storable
+from app.core.ids import new_id
+
+
+class Documents(Database):
+    def add_document(
+        self, tenant: str, name: str, sha256: str, media_type: str, size_bytes: int
+    ) -> tuple[Document, bool]:
+        """Note that these bytes came in under this name.
+
+        Bytes the tenant has already, under whatever name: that document and False; if they are the document's current
+        ones and others are pending, the pending ones are given up. A known name with new bytes: the same document with
+        a pending version, and True; the version published before answers until the new one is. Else a new document.
+
+        Raises: UnstorableText.
+        """
+        storable(name, "name")
+        now = self._clock()
+        with self._write() as session:
+            lock_name(session.connection(), f"add {tenant}")
+            known = _locked_known_bytes(session, tenant, sha256)
+            if known:
+                stored, version = known
+                restored = version.state == VersionState.CURRENT and stored.name == name
+                if restored and _retire_pending(session, stored.id):
+                    _start_anew(stored, now)
+                return document_records(session, [stored])[0], False
+            stored = _locked_named(session, tenant, name) or _new_document(tenant, name, now)
+            session.add(stored)
+            session.flush()
+            _retire_pending(session, stored.id)
+            _start_anew(stored, now)
+            session.add(
+                StoredVersion(
+                    id=new_id("ver"),
+                    document_id=stored.id,
+                    tenant=tenant,
+                    sha256=sha256,
+                    media_type=media_type,
+                    size_bytes=size_bytes,
+                    state=VersionState.PENDING,
+                    created_at=now,
+                )
+            )
+            session.flush()
+            return document_records(session, [stored])[0], True
+
+    def get_document(self, tenant: str, document_id: str) -> Document:
+        """Raises DocumentNotFound."""
+        with self._read() as session:
+            stored = session.scalar(
+                select(StoredDocument).where(StoredDocument.tenant == tenant, StoredDocument.id == document_id)
+            )
+            if stored is None:
+                raise _not_found(document_id)
+            return document_records(session, [stored])[0]
+
+    def list_documents(self, tenant: str, limit: int = 50, offset: int = 0, query: str = "") -> DocumentPage:
+        """Newest first; `query` must be part of the name or title, in any case."""
+        with self._read() as session:
+            stored, total = page_of_documents(session, tenant, limit, offset, query)
+            return DocumentPage(tuple(document_records(session, stored)), total)
+
+    def published_documents(self, tenant: str) -> list[Document]:
+        """All that answer questions, oldest first."""
+        current = select(StoredVersion.document_id).where(StoredVersion.state == VersionState.CURRENT)
+        query = (
+            select(StoredDocument)
+            .where(StoredDocument.tenant == tenant, StoredDocument.id.in_(current))
+            .order_by(StoredDocument.created_at, StoredDocument.id)
+        )
+        with self._read() as session:
+            return document_records(session, session.scalars(query).all())
+
+    def request_preread(self, tenant: str, document_ids: Iterable[str] | None = None) -> list[str]:
+        """Put pre-read documents (None: all) back to indexed, so that their missing readings are made.
+
+        Returns: the ids, among those asked for, of the documents now waiting to be pre-read.
+        """
+        wanted = None if document_ids is None else list(document_ids)
+        chosen = [StoredDocument.tenant == tenant]
+        if wanted is not None:
+            chosen.append(StoredDocument.id.in_(wanted))
+        with self._write() as session:
+            session.execute(
+                update(StoredDocument)
+                .where(*chosen, StoredDocument.state == DocumentState.PREREAD)
+                .values(state=DocumentState.INDEXED, updated_at=self._clock())
+            )
+            waiting = select(StoredDocument.id).where(*chosen, StoredDocument.state == DocumentState.INDEXED)
+            return list(session.scalars(waiting.order_by(StoredDocument.created_at, StoredDocument.id)))
+
+    def retry(self, document_id: str) -> Document:
+        """Start a failed document's work anew; any other is left as it is. Raises DocumentNotFound, DocumentGone."""
+        with self._write() as session:
+            stored = _locked_document(session, StoredDocument.id == document_id)
+            if stored.state == DocumentState.DELETING:
+                raise DocumentGone(f"Document {document_id} is being deleted.")
+            if stored.state == DocumentState.FAILED:
+                _start_anew(stored, self._clock())
+            return document_records(session, [stored])[0]
+
+    def begin_delete(self, tenant: str, document_id: str) -> Document:
+        """Hide the document from retrieval, end every claim on it and free its name and bytes; repeatable.
+
+        What remains for the caller: vectors, orphaned KV, the file, then `finish_delete`. Raises DocumentNotFound.
+        """
+        with self._write() as session:
+            lock_name(session.connection(), f"add {tenant}")
+            stored = _locked_document(session, (StoredDocument.id == document_id) & (StoredDocument.tenant == tenant))
+            if stored.state != DocumentState.DELETING:
+                _start_anew(stored, self._clock())
+                stored.state = DocumentState.DELETING
+                session.execute(
+                    update(StoredVersion)
+                    .where(StoredVersion.document_id == document_id)
+                    .values(state=VersionState.RETIRED)
+                )
+            return document_records(session, [stored])[0]
+
+    def finish_delete(self, document_id: str) -> None:
+        """Remove its rows; nothing if they are gone. Raises InvalidTransition unless it is being deleted."""
+        with self._write() as session:
+            stored = session.get(StoredDocument, document_id, with_for_update=True)
+            if stored is None:
+                return
+            if stored.state != DocumentState.DELETING:
+                raise InvalidTransition(f"Document {document_id} is {stored.state}, not being deleted.")
+            session.execute(delete(StoredDocument).where(StoredDocument.id == document_id))
+
+
+def page_of_documents(
+    session: Session, tenant: str, limit: int, offset: int, query: str
+) -> tuple[Sequence[StoredDocument], int]:
+    """One page, newest first, and the number of documents on all pages."""
+    chosen: list[ColumnElement[bool]] = [StoredDocument.tenant == tenant]
+    if query:
+        chosen.append(
+            or_(
+                StoredDocument.name.icontains(query, autoescape=True),
+                StoredDocument.title.icontains(query, autoescape=True),
+            )
+        )
+    total = session.scalar(select(func.count()).select_from(StoredDocument).where(*chosen)) or 0
+    page = (
+        select(StoredDocument)
+        .where(*chosen)
+        .order_by(StoredDocument.created_at.desc(), StoredDocument.id.desc())
+        .limit(limit)
+        .offset(offset)
+    )
+    return session.scalars(page).all(), total
+
+
+def live_versions(session: Session, document_ids: Sequence[str]) -> Sequence[StoredVersion]:
+    """Current and pending versions of these documents."""
+    return session.scalars(
+        select(StoredVersion).where(
+            StoredVersion.document_id.in_(document_ids), StoredVersion.state != VersionState.RETIRED
+        )
+    ).all()
+
+
+def document_records(session: Session, stored: Sequence[StoredDocument]) -> list[Document]:
+    """The records of these rows, in their order."""
+    session.flush()
+    ids = {
+        (version.document_id, version.state): version.id
+        for version in live_versions(session, [document.id for document in stored])
+    }
+    return [
+        Document(
+            id=document.id,
+            tenant=document.tenant,
+            name=document.name,
+            title=document.title,
+            state=DocumentState(document.state),
+            failure_code=document.failure_code,
+            failure_message=document.failure_message,
+            created_at=document.created_at,
+            updated_at=document.updated_at,
+            current_version_id=ids.get((document.id, VersionState.CURRENT)),
+            pending_version_id=ids.get((document.id, VersionState.PENDING)),
+            claim_owner=document.claim_owner,
+            claim_until=document.claim_until,
+            generation=document.generation,
+        )
+        for document in stored
+    ]
+
+
+def end_claim(stored: StoredDocument) -> None:
+    stored.claim_owner = None
+    stored.claim_until = None
+
+
+def _new_document(tenant: str, name: str, now: datetime) -> StoredDocument:
+    return StoredDocument(
+        id=new_id("doc"),
+        tenant=tenant,
+        name=name,
+        title=name,
+        state=DocumentState.RECEIVED,
+        created_at=now,
+        updated_at=now,
+        generation=0,
+    )
+
+
+def _start_anew(stored: StoredDocument, now: datetime) -> None:
+    stored.state = DocumentState.RECEIVED
+    stored.failure_code = None
+    stored.failure_message = None
+    end_claim(stored)
+    stored.generation += 1
+    stored.updated_at = now
+
+
+def _retire_pending(session: Session, document_id: str) -> bool:
+    retired = session.scalars(
+        update(StoredVersion)
+        .where(StoredVersion.document_id == document_id, StoredVersion.state == VersionState.PENDING)
+        .values(state=VersionState.RETIRED)
+        .returning(StoredVersion.id)
+    )
+    return bool(retired.all())
+
+
+def _locked_known_bytes(session: Session, tenant: str, sha256: str) -> tuple[StoredDocument, StoredVersion] | None:
+    version = session.scalar(
+        select(StoredVersion).where(
+            StoredVersion.tenant == tenant, StoredVersion.sha256 == sha256, StoredVersion.state != VersionState.RETIRED
+        )
+    )
+    if version is None:
+        return None
+    stored = _locked_document(session, StoredDocument.id == version.document_id)
+    session.refresh(version)  # publishing another version may have retired it before the lock was had
+    return None if version.state == VersionState.RETIRED else (stored, version)
+
+
+def _locked_named(session: Session, tenant: str, name: str) -> StoredDocument | None:
+    return session.scalar(
+        select(StoredDocument)
+        .where(
+            StoredDocument.tenant == tenant, StoredDocument.name == name, StoredDocument.state != DocumentState.DELETING
+        )
+        .with_for_update()
+    )
+
+
+def _locked_document(session: Session, chosen: ColumnElement[bool]) -> StoredDocument:
+    stored = session.scalar(select(StoredDocument).where(chosen).with_for_update())
+    if stored is None:
+        raise DocumentNotFound("There is no such document.", "List the documents to see their ids.")
+    return stored
+
+
+def _not_found(document_id: str) -> DocumentNotFound:
+    return DocumentNotFound(f"There is no document {document_id}.", "List the documents to see their ids.")

@@ -1,0 +1,174 @@
+"""Numbers about documents for people: table rows, states, chunks that are pre-read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, distinct, func, select
+from sqlalchemy.orm import Session
+
+from app.core.catalog.database import Database
+from app.core.catalog.documents import document_records, live_versions, page_of_documents
+from app.core.catalog.errors import DocumentNotFound
+from app.core.catalog.models import StoredChunk, StoredDocument, StoredDocumentLookups, StoredReading, StoredVersion
+from app.core.catalog.records import ChunkCounts, Document, DocumentRow, DocumentTable
+from app.core.catalog.states import DocumentState, ReadingState, VersionState
+
+_OPENING = "opening"
+
+
+class Overview(Database):
+    """`chunks_ready` counts chunks whose opening reading is ready, `kv_bytes` blobs of either reading.
+
+    Both look only at the given model and preamble; None means any. Blobs that documents share count in each.
+    """
+
+    def document_table(
+        self,
+        tenant: str,
+        limit: int = 50,
+        offset: int = 0,
+        query: str = "",
+        *,
+        model_fingerprint: str | None = None,
+        preamble_hash: str | None = None,
+    ) -> DocumentTable:
+        """The same page of documents as `list_documents`, with their numbers."""
+        ready = _ready(model_fingerprint, preamble_hash)
+        with self._read() as session:
+            stored, total = page_of_documents(session, tenant, limit, offset, query)
+            return DocumentTable(tuple(_rows(session, stored, ready)), total)
+
+    def document_row(
+        self,
+        tenant: str,
+        document_id: str,
+        *,
+        model_fingerprint: str | None = None,
+        preamble_hash: str | None = None,
+    ) -> DocumentRow:
+        """One document with its numbers. Raises DocumentNotFound."""
+        ready = _ready(model_fingerprint, preamble_hash)
+        with self._read() as session:
+            stored = session.get(StoredDocument, document_id)
+            if stored is None or stored.tenant != tenant:
+                raise DocumentNotFound(f"There is no document {document_id}.", "List the documents to see their ids.")
+            return _rows(session, [stored], ready)[0]
+
+    def state_counts(self, tenant: str) -> dict[DocumentState, int]:
+        """How many documents are in each state; states without any are left out."""
+        query = (
+            select(StoredDocument.state, func.count())
+            .where(StoredDocument.tenant == tenant)
+            .group_by(StoredDocument.state)
+        )
+        with self._read() as session:
+            return {DocumentState(state): count for state, count in session.execute(query)}
+
+    def chunk_counts(
+        self, tenant: str, *, model_fingerprint: str | None = None, preamble_hash: str | None = None
+    ) -> ChunkCounts:
+        """Chunks of all published versions."""
+        current = (
+            select(func.count())
+            .select_from(StoredChunk)
+            .join(StoredVersion, StoredVersion.id == StoredChunk.version_id)
+            .where(StoredChunk.tenant == tenant, StoredVersion.state == VersionState.CURRENT)
+        )
+        has_opening = (
+            select(StoredReading.key)
+            .where(_ready(model_fingerprint, preamble_hash), StoredReading.reading == _OPENING)
+            .exists()
+        )
+        with self._read() as session:
+            return ChunkCounts(session.scalar(current) or 0, session.scalar(current.where(has_opening)) or 0)
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    chunks: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True)
+class _Kv:
+    chunks_ready: int = 0
+    kv_bytes: int = 0
+
+
+def _ready(model_fingerprint: str | None, preamble_hash: str | None) -> ColumnElement[bool]:
+    """Joins chunks to their ready readings."""
+    conditions = [
+        StoredReading.tenant == StoredChunk.tenant,
+        StoredReading.ids_hash == StoredChunk.ids_hash,
+        StoredReading.state == ReadingState.READY,
+    ]
+    if model_fingerprint is not None:
+        conditions.append(StoredReading.model_fingerprint == model_fingerprint)
+    if preamble_hash is not None:
+        conditions.append(StoredReading.preamble_hash == preamble_hash)
+    return and_(*conditions)
+
+
+def _rows(session: Session, stored: Sequence[StoredDocument], ready: ColumnElement[bool]) -> list[DocumentRow]:
+    documents = document_records(session, stored)
+    ids = [document.id for document in documents]
+    shown = {document.id: document.current_version_id or document.pending_version_id for document in documents}
+    versions = {version.id: version for version in live_versions(session, ids)}
+    sizes = _sizes(session, list(versions))
+    kv = _kv(session, list(versions), ready)
+    lookups = {
+        row.document_id: row
+        for row in session.scalars(select(StoredDocumentLookups).where(StoredDocumentLookups.document_id.in_(ids)))
+    }
+
+    def row(document: Document) -> DocumentRow:
+        version_id = shown[document.id] or ""
+        version = versions.get(version_id)
+        size = sizes.get(version_id, _Sizes())
+        stock = kv.get(version_id, _Kv())
+        looked_up = lookups.get(document.id)
+        return DocumentRow(
+            document=document,
+            media_type=version.media_type if version else "",
+            size_bytes=version.size_bytes if version else 0,
+            pages=version.pages if version else None,
+            chunks=size.chunks,
+            tokens=size.tokens,
+            chunks_ready=stock.chunks_ready,
+            kv_bytes=stock.kv_bytes,
+            hits=looked_up.hits if looked_up else 0,
+            misses=looked_up.misses if looked_up else 0,
+        )
+
+    return [row(document) for document in documents]
+
+
+def _sizes(session: Session, version_ids: Sequence[str]) -> dict[str, _Sizes]:
+    query = (
+        select(StoredChunk.version_id, func.count(), func.sum(StoredChunk.n_tokens))
+        .where(StoredChunk.version_id.in_(version_ids))
+        .group_by(StoredChunk.version_id)
+    )
+    return {version_id: _Sizes(chunks, int(tokens)) for version_id, chunks, tokens in session.execute(query)}
+
+
+def _kv(session: Session, version_ids: Sequence[str], ready: ColumnElement[bool]) -> dict[str, _Kv]:
+    opened = (
+        select(StoredChunk.version_id, func.count(distinct(StoredChunk.id)))
+        .join(StoredReading, ready)
+        .where(StoredChunk.version_id.in_(version_ids), StoredReading.reading == _OPENING)
+        .group_by(StoredChunk.version_id)
+    )
+    # Two equal chunks of one document share one blob, hence the distinct.
+    blobs = (
+        select(StoredChunk.version_id, StoredReading.key, StoredReading.bytes)
+        .join(StoredReading, ready)
+        .where(StoredChunk.version_id.in_(version_ids))
+        .distinct()
+        .subquery()
+    )
+    stored = select(blobs.c.version_id, func.sum(blobs.c.bytes)).group_by(blobs.c.version_id)
+    chunks_ready = dict(session.execute(opened).tuples().all())
+    return {
+        version_id: _Kv(chunks_ready.get(version_id, 0), int(size)) for version_id, size in session.execute(stored)
+    }
