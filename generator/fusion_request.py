@@ -1,6 +1,6 @@
 """What a request tells the engine beside its token ids: the `kv_transfer_params` of `/v1/completions`.
 
-The engine derives every key from the token ids it was sent, so a request cannot name chunk KV that belongs to other text.
+The engine derives every key from the token ids it was sent, so a request cannot name chunk KV of other text.
 """
 
 import re

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from app.core.settings import PACKAGED_MODEL, Settings

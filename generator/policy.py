@@ -37,9 +37,10 @@ def parse_policy(text: str) -> Policy:
     if colon and prefix != "alone":
         raise _bad(text)
     name, at, amount = rest.partition("@")
-    if name not in PolicyName:
-        raise _bad(text)
-    policy = PolicyName(name)
+    try:
+        policy = PolicyName(name)
+    except ValueError as error:
+        raise _bad(text) from error
     if not at:
         return Policy(policy, DEFAULT_HEAD_TOKENS if policy is PolicyName.HEAD else 0, bool(colon))
     if policy is not PolicyName.HEAD or not amount.isascii() or not amount.isdigit():

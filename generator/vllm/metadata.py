@@ -1,0 +1,41 @@
+"""What the scheduler side tells the worker side for one step. Plain values only: it is pickled between processes."""
+
+from dataclasses import dataclass, field
+
+from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorMetadata
+
+from generator.fusion_request import FusionRequest
+
+
+@dataclass(frozen=True)
+class FusionTask:
+    """Fill positions [start, end) of one request; start == end only reports.
+
+    `token_ids` are those of the fused context, `block_ids` the request's blocks, `start` the tokens vLLM's prefix cache
+    already holds, `missed` the reason per segment for which the scheduler side found nothing.
+    """
+
+    request: FusionRequest
+    token_ids: tuple[int, ...]
+    block_ids: tuple[int, ...]
+    start: int
+    end: int
+    missed: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class CaptureTask:
+    """Positions [first, last) of a pre-read request are computed in this step; its chunk is [start, end)."""
+
+    vllm_request_id: str
+    request: FusionRequest
+    token_ids: tuple[int, ...]
+    block_ids: tuple[int, ...]
+    first: int
+    last: int
+
+
+@dataclass
+class FusionMetadata(KVConnectorMetadata):
+    fusions: list[FusionTask] = field(default_factory=list)
+    captures: list[CaptureTask] = field(default_factory=list)

@@ -1,0 +1,84 @@
+"""The connector in the worker: owns the pages' layers, the fuser and the capturer."""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from generator.engine_config import EngineConfig
+from generator.vllm.capture import Capturer
+from generator.vllm.fuser import Fuser
+from generator.vllm.metadata import FusionMetadata
+from generator.vllm.notes import Notes
+from generator.vllm.pages import LayerPages
+from generator.vllm.recompute import Recompute
+from generator.vllm.rotary import Rotary, rotaries
+from generator.vllm.selftest import self_test
+from generator.vllm.stores import worker_store
+from generator.vllm.supported import why_unsupported
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from vllm.config import VllmConfig
+    from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+
+log = logging.getLogger(__name__)
+
+
+class WorkerSide:
+    """Built once the model and its pages exist. `reason` says why this engine serves exactly; None: it fuses."""
+
+    def __init__(
+        self, config: EngineConfig, vllm_config: "VllmConfig", runner: "GPUModelRunner", caches: dict[str, "Tensor"]
+    ) -> None:
+        block_size = vllm_config.cache_config.block_size
+        self.store = worker_store(config)
+        attention = vllm_config.compilation_config.static_forward_context
+        self.reason = why_unsupported(vllm_config, {name: attention[name] for name in caches})
+        layers: list[LayerPages] = []
+        if self.reason is None:
+            tables = rotaries(runner.model, caches)
+            problems = [f"layer {name}: {table}" for name, table in tables.items() if not isinstance(table, Rotary)]
+            layers = [
+                LayerPages(name, attention[name], cache, table)
+                for name, cache in caches.items()
+                if isinstance(table := tables[name], Rotary)
+            ]
+            self.reason = problems[0] if problems else self_test(runner, layers, block_size)
+        if self.reason is None:
+            log.info("chunk KV is fused: %d layers passed the self-test", len(layers))
+        else:
+            log.warning("chunk KV is not fused, every request is served exactly: %s", self.reason)
+        notes = Notes(config.notes_dir)
+        recompute = Recompute(runner, vllm_config, block_size)
+        self._fuser = Fuser(self.store, layers, recompute, notes, config.fingerprint, block_size, self.reason)
+        self._capturer = Capturer(layers, block_size, config.fingerprint, Path(config.staging_dir), notes)
+        self._model_config = vllm_config.model_config
+        self._fingerprint = config.fingerprint
+
+    def begin_step(self, metadata: FusionMetadata) -> None:
+        self._capturer.begin_step(metadata.captures if self.reason is None else [])
+
+    def load(self, metadata: FusionMetadata) -> None:
+        for task in metadata.fusions:
+            self._fuser.fuse(task)
+
+    def end_step(self) -> None:
+        self._capturer.end_step()
+
+    def finish(self, request_ids: set[str]) -> None:
+        self._capturer.finish(request_ids)
+
+    def close(self) -> None:
+        self._capturer.close()
+
+    def status(self) -> dict[str, Any]:
+        """The fields of `generator.engine.EngineStatus`."""
+        model = self._model_config
+        return {
+            "model": model.served_model_name if isinstance(model.served_model_name, str) else model.model,
+            "fingerprint": self._fingerprint,
+            "dtype": str(model.dtype).removeprefix("torch."),
+            "max_model_tokens": model.max_model_len,
+            "fusion": self.reason is None,
+            "fusion_reason": self.reason,
+        }

@@ -1,0 +1,72 @@
+import pytest
+
+from app.core.settings import Settings
+from generator.chat import ChatFrame
+from generator.errors import QuestionTooLong
+from generator.fusion_request import SegmentKind
+from generator.preamble import build_preamble
+from generator.prompt import assemble, chunk_prompt
+from kvstore.key import Reading
+
+
+class Letters:
+    """One id per character."""
+
+    def encode(self, text: str) -> list[int]:
+        return [ord(letter) for letter in text]
+
+    def frame(self, system: str) -> ChatFrame:
+        return ChatFrame((1, *self.encode(system), 2), (3,))
+
+
+LETTERS = Letters()
+PREAMBLE = build_preamble(LETTERS, Settings(system_prompt="S"))
+CHUNKS = [LETTERS.encode("first"), LETTERS.encode("second")]
+
+
+def test_the_ids_that_were_precomputed_are_the_ids_that_are_prompted() -> None:
+    prompt = assemble(LETTERS, PREAMBLE, CHUNKS, "why?", 1000)
+    chunks = [s for s in prompt.segments if s.kind is SegmentKind.CHUNK]
+    assert [prompt.token_ids[s.start : s.end] for s in chunks] == CHUNKS
+    assert all(s.readings == (Reading.OPENING,) for s in chunks)
+
+
+def test_segments_cover_the_context_without_gaps_and_the_question_follows() -> None:
+    prompt = assemble(LETTERS, PREAMBLE, CHUNKS, "why?", 1000)
+    assert [s.start for s in prompt.segments] == [0, *(s.end for s in prompt.segments[:-1])]
+    rest = prompt.token_ids[prompt.segments[-1].end :]
+    assert "why?" in "".join(map(chr, rest))
+    assert rest[-1] == 3
+
+
+def test_numbers_stand_before_passages_and_are_never_cached() -> None:
+    prompt = assemble(LETTERS, PREAMBLE, CHUNKS, "why?", 1000)
+    text = "".join(map(chr, prompt.token_ids))
+    assert text.index("[1] first") < text.index("[2] second")
+    between = [s for s in prompt.segments if s.kind is SegmentKind.TEXT]
+    assert len(between) == 1
+    assert between[0].readings == ()
+
+
+def test_no_chunk_at_all_still_makes_a_prompt() -> None:
+    prompt = assemble(LETTERS, PREAMBLE, [], "why?", 1000)
+    assert [s.kind for s in prompt.segments] == [SegmentKind.PREAMBLE]
+
+
+def test_a_prompt_that_just_fits_is_taken_and_one_token_more_is_refused_naming_the_limit() -> None:
+    size = len(assemble(LETTERS, PREAMBLE, CHUNKS, "why?", 1000).token_ids)
+    assemble(LETTERS, PREAMBLE, CHUNKS, "why?", size)
+    with pytest.raises(QuestionTooLong, match=str(size - 1)):
+        assemble(LETTERS, PREAMBLE, CHUNKS, "why?", size - 1)
+
+
+def test_a_chunk_is_pre_read_right_behind_the_preamble() -> None:
+    prompt = chunk_prompt(PREAMBLE, CHUNKS[0])
+    assert prompt.token_ids == [*PREAMBLE.ids, *CHUNKS[0]]
+    assert [s.kind for s in prompt.segments] == [SegmentKind.PREAMBLE, SegmentKind.CHUNK]
+
+
+def test_the_preamble_is_pre_read_alone() -> None:
+    prompt = chunk_prompt(PREAMBLE, PREAMBLE.ids)
+    assert prompt.token_ids == list(PREAMBLE.ids)
+    assert len(prompt.segments) == 1
