@@ -97,9 +97,9 @@ class Blob:
         return len(self._geometry.layers)
 
     @property
-    def nbytes(self) -> int:
-        """Length of the encoded blob."""
-        return len(self._data)
+    def data(self) -> memoryview:
+        """The encoded blob, read-only."""
+        return self._data
 
     def check(self, expected: BlobIdentity) -> None:
         """Compare with what is wanted; see `BlobIdentity.check`. Raises: ForeignBlob."""

@@ -1,0 +1,30 @@
+"""Why a chunk had no KV."""
+
+from enum import StrEnum
+
+
+class StoreMiss(StrEnum):
+    """What the store alone can tell."""
+
+    ABSENT = "absent"
+    CORRUPT = "corrupt"
+    TIER_DOWN = "tier_down"
+
+
+class MissReason(StrEnum):
+    """What people are told: every lookup ends as a hit, or as a miss with one of these."""
+
+    NOT_PRECOMPUTED = "not_precomputed"
+    EVICTED = "evicted"
+    EXPIRED = "expired"
+    STALE_MODEL = "stale_model"
+    STALE_PREAMBLE = "stale_preamble"
+    STALE_PROFILE = "stale_profile"
+    CORRUPT = "corrupt"
+    LOAD_TIMEOUT = "load_timeout"
+    TIER_DOWN = "tier_down"
+    TOO_LARGE = "too_large"
+    DISABLED = "disabled"
+
+
+__all__ = ["MissReason", "StoreMiss"]

@@ -1,0 +1,167 @@
+"""Chunk KV by tenant and identity, over tiers from fast to lasting.
+
+    found = store.get(tenant, expected)
+    if isinstance(found, Hit):
+        keys, values = found.blob.layer(0)
+
+What the store hands out is whole and is what was asked for; all else is a miss.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kvstore.blob import Blob
+from kvstore.errors import CorruptBlob, ForeignBlob, TierDown, TooLarge
+from kvstore.identity import BlobIdentity
+from kvstore.reasons import StoreMiss
+from kvstore.tiers.base import Tier, TierStats
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A verified blob, and the name of the tier it came from."""
+
+    blob: Blob
+    tier: str
+
+
+@dataclass(frozen=True)
+class Miss:
+    """`reason`: corrupt if a bad blob was found; else tier_down if a tier that might have had it is; else absent."""
+
+    reason: StoreMiss
+
+
+class ChunkStore:
+    """Tiers in the order they are asked, fastest first. Thread-safe if its tiers are."""
+
+    def __init__(self, tiers: Sequence[Tier]) -> None:
+        self._tiers = tuple(tiers)
+
+    def get(self, tenant: str, expected: BlobIdentity) -> Hit | Miss:
+        """The blob of `expected`, compared with it and checked by every checksum.
+
+        A corrupt or foreign blob is dropped from its tier and the next tier asked. A hit is copied into those tiers
+        before it that had none.
+
+        Raises: BadName for a tenant that is not spelled as one.
+        """
+        without: list[Tier] = []
+        reason = StoreMiss.ABSENT
+        for tier in self._tiers:
+            try:
+                found = _look(tier, tenant, expected)
+            except TierDown as error:
+                logger.warning("Passing over the %s tier: %s", tier.name, error)
+                reason = reason if reason is StoreMiss.CORRUPT else StoreMiss.TIER_DOWN
+                continue
+            if isinstance(found, Blob):
+                for faster in without:
+                    _promote(found, tier, faster, tenant)
+                return Hit(found, tier.name)
+            without.append(tier)
+            reason = found if found is StoreMiss.CORRUPT else reason
+        return Miss(reason)
+
+    def put(self, tenant: str, data: bytes) -> tuple[str, ...]:
+        """Store a blob under the key in its header, in every tier that other processes share.
+
+        Returns: the names of the tiers that took it, at least one.
+        Raises: CorruptBlob; TierDown or TooLarge when no tier took it; BadName.
+        """
+        blob = Blob.parse(data)
+        blob.verify()
+        taken: list[str] = []
+        refusal: TierDown | TooLarge = TierDown("There is no shared tier to store to.", "Set PREREAD_KV_DISK_BYTES.")
+        for tier in self._tiers:
+            if not tier.shared:
+                tier.delete(tenant, blob.identity.key)  # it may hold the blob that this one replaces
+                continue
+            try:
+                tier.put(tenant, blob.identity.key, data)
+                taken.append(tier.name)
+            except (TierDown, TooLarge) as error:
+                logger.warning("The %s tier did not store %s: %s", tier.name, blob.identity.key, error)
+                refusal = error
+        if not taken:
+            raise refusal
+        return tuple(taken)
+
+    def delete(self, tenant: str, keys: Iterable[str]) -> int:
+        """Forget `keys` in every tier of this store; another process's memory tier is out of reach.
+
+        Returns: how many keys were found in some tier.
+        Raises: TierDown after all other tiers have deleted: call again when it is back.
+        """
+        asked = list(keys)
+        found: set[str] = set()
+        down: TierDown | None = None
+        for tier in reversed(self._tiers):  # the order `_promote` relies on
+            try:
+                found.update(key for key in asked if tier.delete(tenant, key))
+            except TierDown as error:
+                down = error
+        if down is not None:
+            raise down
+        return len(found)
+
+    def contains(self, tenant: str, keys: Iterable[str]) -> set[str]:
+        """Those of `keys` that some tier holds, unverified. Raises: TierDown when no tier answers."""
+        missing = set(keys)
+        found: set[str] = set()
+        down: list[TierDown] = []
+        for tier in self._tiers:
+            try:
+                here = tier.contains(tenant, missing)
+            except TierDown as error:
+                logger.warning("Passing over the %s tier: %s", tier.name, error)
+                down.append(error)
+                continue
+            found |= here
+            missing -= here
+        if down and len(down) == len(self._tiers):
+            raise down[0]
+        return found
+
+    def stats(self) -> tuple[TierStats, ...]:
+        """Of the tiers that answer."""
+        answered = []
+        for tier in self._tiers:
+            try:
+                answered.append(tier.stats())
+            except TierDown as error:
+                logger.warning("No numbers from the %s tier: %s", tier.name, error)
+        return tuple(answered)
+
+
+def _look(tier: Tier, tenant: str, expected: BlobIdentity) -> Blob | StoreMiss:
+    data = tier.get(tenant, expected.key)
+    if data is None:
+        return StoreMiss.ABSENT
+    try:
+        blob = Blob.parse(data)
+        blob.check(expected)
+        blob.verify()
+    except (CorruptBlob, ForeignBlob) as error:
+        logger.warning("Dropping %s of %s from the %s tier: %s", expected.key, tenant, tier.name, error)
+        tier.delete(tenant, expected.key)
+        return StoreMiss.CORRUPT
+    return blob
+
+
+def _promote(blob: Blob, source: Tier, faster: Tier, tenant: str) -> None:
+    key = blob.identity.key
+    try:
+        faster.put(tenant, key, blob.data)
+        # `delete` goes from lasting to fast. So if it ran meanwhile, either the entry is gone from the source by now,
+        # or `delete` has yet to reach the faster tier.
+        if not source.contains(tenant, [key]):
+            faster.delete(tenant, key)
+    except (TierDown, TooLarge) as error:
+        logger.info("Not copied to the %s tier: %s", faster.name, error)
+
+
+__all__ = ["ChunkStore", "Hit", "Miss"]

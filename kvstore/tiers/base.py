@@ -1,0 +1,47 @@
+"""What every storage tier can do."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class TierStats:
+    """`limit_bytes` is None where the tier sets no limit of its own."""
+
+    name: str
+    entries: int
+    bytes: int
+    limit_bytes: int | None
+
+
+class Tier(Protocol):
+    """Blobs by tenant and key. Thread-safe. A tier does not look into the bytes; `kvstore.store` checks them.
+
+    Every method raises BadName for a tenant or key that is not spelled as one, and TierDown when the tier does not
+    answer.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes find what is put here."""
+
+    def get(self, tenant: str, key: str) -> bytes | memoryview | None:
+        """The bytes last put, or None."""
+
+    def put(self, tenant: str, key: str, data: bytes | memoryview) -> None:
+        """Keep `data`, replacing what was there; others may be evicted. Raises: TooLarge beyond the tier's limit."""
+
+    def delete(self, tenant: str, key: str) -> bool:
+        """Forget an entry; whether there was one."""
+
+    def contains(self, tenant: str, keys: Iterable[str]) -> set[str]:
+        """Those of `keys` that `get` would find, leaving their age as it is."""
+
+    def stats(self) -> TierStats: ...
+
+
+__all__ = ["Tier", "TierStats"]

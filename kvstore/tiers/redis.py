@@ -1,0 +1,122 @@
+"""Blobs in Redis, for engines on several machines."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from kvstore.errors import TierDown, TooLarge
+from kvstore.names import checked_key, checked_tenant
+from kvstore.tiers.base import TierStats
+
+_PREFIX = "preread:kv:"
+_LARGEST_VALUE = 512 * 2**20  # Redis's own limit
+_SCAN_BATCH = 1000
+
+
+class RedisTier:
+    """Entries live `ttl_seconds` after they were put.
+
+    A Redis that did not answer is not asked again for `pause_seconds`: waiting for it would stall every question.
+
+    Args:
+        url: redis://, rediss:// or unix://.
+        timeout_seconds: for connecting and for each reply.
+        clock: seconds, monotonic.
+    """
+
+    name = "redis"
+    shared = True
+
+    def __init__(
+        self,
+        url: str,
+        ttl_seconds: int,
+        *,
+        timeout_seconds: float = 1.0,
+        pause_seconds: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = redis.Redis.from_url(
+            url,
+            socket_connect_timeout=timeout_seconds,
+            socket_timeout=timeout_seconds,
+            retry=Retry(NoBackoff(), 0),
+        )
+        self._ttl_seconds = ttl_seconds
+        self._pause_seconds = pause_seconds
+        self._clock = clock
+        self._down_until = float("-inf")
+
+    def get(self, tenant: str, key: str) -> bytes | None:
+        name = _name(tenant, key)
+        with self._answering():
+            data = self._client.get(name)
+        return data if isinstance(data, bytes) else None
+
+    def put(self, tenant: str, key: str, data: bytes | memoryview) -> None:
+        name = _name(tenant, key)
+        if len(data) > _LARGEST_VALUE:
+            raise TooLarge(f"{len(data)} bytes do not fit into a Redis value of {_LARGEST_VALUE}.")
+        with self._answering():
+            self._client.set(name, bytes(data), ex=self._ttl_seconds)
+
+    def delete(self, tenant: str, key: str) -> bool:
+        name = _name(tenant, key)
+        with self._answering():
+            return bool(self._client.delete(name))
+
+    def contains(self, tenant: str, keys: Iterable[str]) -> set[str]:
+        asked = list(keys)
+        with self._answering(), self._client.pipeline(transaction=False) as pipeline:
+            for key in asked:
+                pipeline.exists(_name(tenant, key))
+            return {key for key, found in zip(asked, pipeline.execute(), strict=True) if found}
+
+    def stats(self) -> TierStats:
+        with self._answering():
+            sizes = [size for names in self._batches() for size in self._sizes(names)]
+            limit = int(self._client.info("memory").get("maxmemory", 0))
+        return TierStats(self.name, len(sizes), sum(sizes), limit or None)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _batches(self) -> Iterator[list[bytes]]:
+        batch: list[bytes] = []
+        for name in self._client.scan_iter(match=f"{_PREFIX}*", count=_SCAN_BATCH):
+            batch.append(name)
+            if len(batch) == _SCAN_BATCH:
+                yield batch
+                batch = []
+        yield batch
+
+    def _sizes(self, names: list[bytes]) -> list[int]:
+        with self._client.pipeline(transaction=False) as pipeline:
+            for name in names:
+                pipeline.strlen(name)
+            return [size for size in pipeline.execute() if size]
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        if self._clock() < self._down_until:
+            raise TierDown("Redis did not answer a moment ago.", "Check PREREAD_KV_REDIS_URL and that Redis runs.")
+        try:
+            yield
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            self._down_until = self._clock() + self._pause_seconds
+            raise TierDown(
+                f"Redis does not answer: {error}", "Check PREREAD_KV_REDIS_URL and that Redis runs."
+            ) from error
+        except redis.RedisError as error:
+            raise TierDown(f"Redis refuses: {error}", "Check its memory limit and its log.") from error
+
+
+def _name(tenant: str, key: str) -> str:
+    return f"{_PREFIX}{checked_tenant(tenant)}:{checked_key(key)}"
+
+
+__all__ = ["RedisTier"]
