@@ -38,7 +38,7 @@ def write_staged(directory: Path, identity: BlobIdentity, kv: ChunkKV) -> Path:
         for kind, of_layers in (("keys", kv.keys), ("values", kv.values))
         for layer, tensor in enumerate(of_layers)
     }
-    fields = asdict(identity) | {"n_layers": str(kv.n_layers)}
+    fields = {name: str(value) for name, value in asdict(identity).items()} | {"n_layers": str(kv.n_layers)}
     directory.mkdir(parents=True, exist_ok=True)
     path = staged_path(directory, identity.key)
     with replacing(path) as temporary:
