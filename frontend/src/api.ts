@@ -64,7 +64,7 @@ export async function cacheStats(signal: AbortSignal): Promise<CacheStats> {
   return readJson(await send("admin/cache", { signal }));
 }
 
-/** Asks, and yields what the stream says up to and including its terminal event. */
+/** Asks, and yields what the stream says until the server closes it; events of other names are passed over. */
 export async function* streamAnswer(
   question: Question,
   signal: AbortSignal,
@@ -78,9 +78,7 @@ export async function* streamAnswer(
   if (response.body === null) return;
   for await (const { event, data } of readEvents(response.body)) {
     const parsed = answerEvent(event, data);
-    if (parsed === null) continue;
-    yield parsed;
-    if (parsed.type === "done" || parsed.type === "error") return;
+    if (parsed !== null) yield parsed;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Numbers for people: each with its unit and, where it is a share, its n. */
+/** Numbers for people, each with its unit. */
 
 export const NO_DATA = "no data";
 
@@ -19,11 +19,6 @@ export function percent(rate: number): string {
   if (rate > 0 && rate < 0.001) return "< 0.1 %";
   if (rate < 1 && rate > 0.999) return "> 99.9 %";
   return `${SHORT.format(rate * 100)} %`;
-}
-
-export function share(rate: number | null, n: number, unit = ""): string {
-  if (rate === null) return NO_DATA;
-  return `${percent(rate)} (n = ${count(n)}${unit && ` ${unit}`})`;
 }
 
 /** Decimal units: 1 kB is 1000 bytes. */

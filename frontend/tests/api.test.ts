@@ -13,30 +13,34 @@ async function failureOf(promise: Promise<unknown>): Promise<Problem> {
 }
 
 describe("streamAnswer", () => {
-  it("yields the events up to the terminal one and reads no further", async () => {
+  it("yields the events in their order and passes over those it does not know", async () => {
     const stream = new LiveStream();
     serve({
-      "POST /ask": (request) => {
+      "POST /ask": async (request) => {
         expect(request.body).toEqual({ question: "Why?", cache: "off", stream: true });
-        return stream.respond(request);
+        const response = await stream.respond(request);
+        stream.send("meta", { request_id: "req_1", model: "m", policy: "exact" });
+        stream.send("ping", {});
+        stream.send("delta", { text: "Because." });
+        stream.send("done", ANSWER);
+        stream.end();
+        return response;
       },
     });
     const events: AnswerEvent[] = [];
-    const reading = (async () => {
-      for await (const event of streamAnswer({ question: "Why?", cache: "off" }, new AbortController().signal)) {
-        events.push(event);
-        if (event.type === "meta") {
-          stream.send("ping", {});
-          stream.send("delta", { text: "Be" });
-          stream.send("done", ANSWER);
-          stream.send("error", PROBLEM);
-        }
-      }
-    })();
-    await Promise.resolve();
-    stream.send("meta", { request_id: "req_1", model: "m", policy: "exact" });
-    await reading;
-    expect(events.map((event) => event.type)).toEqual(["meta", "delta", "done"]);
+    const { signal } = new AbortController();
+    for await (const event of streamAnswer({ question: "Why?", cache: "off" }, signal)) events.push(event);
+    expect(events).toEqual([
+      { type: "meta", request_id: "req_1", model: "m", policy: "exact" },
+      { type: "delta", text: "Because." },
+      { type: "done", answer: ANSWER },
+    ]);
+  });
+
+  it("fails before the first event when the server refuses the question", async () => {
+    serve({ "POST /ask": () => json(PROBLEM, 503) });
+    const { signal } = new AbortController();
+    expect(await failureOf(streamAnswer({ question: "Why?", cache: "auto" }, signal).next())).toEqual(PROBLEM);
   });
 });
 

@@ -113,6 +113,18 @@ describe("an answer", () => {
     expect(window.location.hash).toBe("#/");
   });
 
+  it("opens the list of unquoted passages for a mark that names one of them", async () => {
+    render(<App />);
+    await ask();
+    await send("sources", { passages: [PASSAGE, { ...PASSAGE, n: 2, chunk_id: "chk_2" }], retrieval_ms: 2 });
+    await send("done", { ...ANSWER, answer: "By rail [1], not by air [2]." });
+    const others = await screen.findByRole("region", { name: "Also read, not quoted" });
+    expect(others.querySelector("details")?.open).toBe(false);
+    await userEvent.click(screen.getByRole("link", { name: "Source 2" }));
+    expect(others.querySelector("details")?.open).toBe(true);
+    expect(document.activeElement).toBe(within(others).getByTestId("source"));
+  });
+
   it("says honestly that nothing was found", async () => {
     render(<App />);
     await ask();

@@ -65,6 +65,44 @@ describe("the list of documents", () => {
   });
 });
 
+describe("a long list", () => {
+  it("is turned page by page, and finds documents by name", async () => {
+    const asked: string[] = [];
+    vi.stubGlobal("fetch", async (path: string) => {
+      asked.push(path);
+      return json({ items: [DOCUMENT], total: 120 });
+    });
+    render(<Documents />);
+    expect(await screen.findByText("1–50 of 120")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Next" }));
+    expect(screen.getByText("51–100 of 120")).toBeTruthy();
+    await userEvent.type(screen.getByLabelText("Find a document"), "é");
+    expect(screen.getByText("1–50 of 120")).toBeTruthy();
+    expect(asked).toEqual([
+      "documents?limit=50&offset=0&q=",
+      "documents?limit=50&offset=50&q=",
+      "documents?limit=50&offset=0&q=%C3%A9",
+    ]);
+  });
+});
+
+describe("a failed document", () => {
+  it("can be tried again", async () => {
+    const failure = { code: "unreadable_file", message: "The file is damaged." };
+    let document: DocumentOut = { ...DOCUMENT, state: "failed", failure };
+    serve({
+      "GET /documents": () => json({ items: [document], total: 1 }),
+      "POST /documents/doc_1/retry": () => {
+        document = DOCUMENT;
+        return json({}, 202);
+      },
+    });
+    render(<Documents />);
+    await userEvent.click(await screen.findByRole("button", { name: "Try Travel rules again" }));
+    expect(await screen.findByText("Pre-read")).toBeTruthy();
+  });
+});
+
 describe("adding documents", () => {
   const file = new File(["# Rules"], "rules.md", { type: "text/markdown" });
 

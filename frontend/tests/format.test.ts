@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
 
 import { cacheLine } from "../src/answer/cacheLine";
-import { bytes, percent, plural, seconds, share } from "../src/format";
+import { bytes, percent, plural, seconds } from "../src/format";
 import { ANSWER } from "./samples";
 
 describe("numbers for people", () => {
-  it("shows a rate with its n, and no data as such", () => {
-    expect(share(0.5, 20)).toBe("50 % (n = 20)");
-    expect(share(0.6, 5000, "tokens")).toBe("60 % (n = 5,000 tokens)");
-    expect(share(null, 0)).toBe("no data");
-  });
-
   it("says 0 % and 100 % only of what is exactly that", () => {
     expect(percent(0)).toBe("0 %");
     expect(percent(0.0001)).toBe("< 0.1 %");

@@ -1,15 +1,18 @@
-import { bytes, count, share } from "../format";
+import type { ReactNode } from "react";
+
+import { bytes, count } from "../format";
 import type { CacheStats } from "../types";
+import { Rate } from "./Rate";
 
 /** Every chunk that an answer needed is one lookup. */
 export function CacheTiles({ stats }: { stats: CacheStats }) {
   const tokens = tokenLookups(stats);
-  const tiles: [string, string][] = [
+  const tiles: [string, ReactNode][] = [
     ["Lookups", count(stats.lookups)],
     ["Hits", count(stats.hits)],
     ["Misses", count(stats.misses)],
-    ["Hit rate", share(stats.hit_rate, stats.lookups)],
-    ["Token hit rate", share(stats.token_hit_rate, tokens, "tokens")],
+    ["Hit rate", <Rate rate={stats.hit_rate} n={stats.lookups} />],
+    ["Token hit rate", <Rate rate={stats.token_hit_rate} n={tokens} unit="tokens" />],
     ["Tokens reused", count(stats.tokens_reused)],
     ["Chunk KV kept", bytes(stats.kv_bytes)],
   ];

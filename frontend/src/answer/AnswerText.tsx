@@ -28,7 +28,9 @@ function SourceMark({ n }: { n: number }) {
   const show = (event: MouseEvent) => {
     // The address's hash names the view, so it is not followed.
     event.preventDefault();
-    document.getElementById(sourceAnchor(n))?.focus();
+    const source = document.getElementById(sourceAnchor(n));
+    source?.closest("details")?.setAttribute("open", "");
+    source?.focus();
   };
   return (
     <a className="source-mark" href={`#${sourceAnchor(n)}`} aria-label={`Source ${n}`} onClick={show}>

@@ -10,29 +10,36 @@ interface Props {
 export function Sources({ sources, answered }: Props) {
   const quoted = sources.filter((source) => source.quotes.length > 0);
   const others = sources.filter((source) => source.quotes.length === 0);
+  const othersTitle = answered ? "Also read, not quoted" : "Passages found";
 
   return (
     <div className="sources">
-      {quoted.length > 0 && <SourceList title="Sources" sources={quoted} />}
+      {quoted.length > 0 && (
+        <section aria-label="Sources">
+          <h3>Sources</h3>
+          <SourceList sources={quoted} />
+        </section>
+      )}
       {others.length > 0 && (
-        <SourceList
-          title={answered ? "Also read, not quoted" : "Passages found"}
-          sources={others}
-        />
+        <section aria-label={othersTitle}>
+          <details open={quoted.length === 0}>
+            <summary>
+              {othersTitle} ({others.length})
+            </summary>
+            <SourceList sources={others} />
+          </details>
+        </section>
       )}
     </div>
   );
 }
 
-function SourceList({ title, sources }: { title: string; sources: readonly Source[] }) {
+function SourceList({ sources }: { sources: readonly Source[] }) {
   return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      <ol className="source-list">
-        {sources.map((source) => (
-          <SourceItem key={source.chunk_id} source={source} />
-        ))}
-      </ol>
-    </section>
+    <ol className="source-list">
+      {sources.map((source) => (
+        <SourceItem key={source.chunk_id} source={source} />
+      ))}
+    </ol>
   );
 }
