@@ -4,6 +4,8 @@ Versions already locked are kept while they fit; `--upgrade` takes the newest. H
 written, so that one lock serves several Python versions. The resolution is for the oldest Python allowed.
 """
 
+# ruff: noqa: INP001  (a script, in no package)
+
 import subprocess
 import sys
 import tomllib

@@ -1,0 +1,129 @@
+"""What the commands ask of the web process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from app.cli.errors import NotRunning, Refused
+from app.cli.sse import ServerEvent, events
+from app.core.settings import Settings
+from app.web.schemas.ask import AnswerOut
+from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage
+from app.web.schemas.system import CacheReport, PrecomputeOut, Readiness, StatusOut
+
+_TIMEOUT = httpx.Timeout(600.0, connect=5.0)
+_PAGE = 200
+
+
+class ApiClient:
+    """Every call raises NotRunning when nothing answers and Refused when web answers with a problem."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._http = httpx.Client(base_url=url, timeout=_TIMEOUT, trust_env=False)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "ApiClient":
+        return cls(settings.effective_web_url)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add(self, path: Path, name: str) -> DocumentAdded:
+        with path.open("rb") as file:
+            return DocumentAdded.model_validate(self._call("POST", "/documents", files={"file": (name, file)}))
+
+    def document(self, document_id: str) -> DocumentOut:
+        return DocumentOut.model_validate(self._call("GET", f"/documents/{document_id}"))
+
+    def documents(self) -> Iterator[DocumentOut]:
+        """All of them, page by page."""
+        offset = 0
+        while True:
+            body = self._call("GET", "/documents", params={"limit": _PAGE, "offset": offset})
+            page = DocumentPage.model_validate(body)
+            yield from page.items
+            offset += len(page.items)
+            if not page.items or offset >= page.total:
+                return
+
+    def delete(self, document_id: str) -> None:
+        self._call("DELETE", f"/documents/{document_id}")
+
+    def ask(self, body: dict[str, Any]) -> AnswerOut:
+        return AnswerOut.model_validate(self._call("POST", "/ask", json={**body, "stream": False}))
+
+    def ask_streaming(self, body: dict[str, Any]) -> Iterator[ServerEvent]:
+        """The answer's events as they arrive. Raises Refused for an `error` event or an end without `done`."""
+        try:
+            with self._http.stream("POST", "/ask", json={**body, "stream": True}) as response:
+                if response.is_error:
+                    response.read()
+                    raise _refusal(response)
+                for event in events(response.iter_lines()):
+                    if event.name == "error":
+                        raise _refusal_of(event.data)
+                    yield event
+                    if event.name == "done":
+                        return
+        except httpx.ConnectError as error:
+            raise self._not_running() from error
+        except httpx.HTTPError as error:
+            raise Refused(f"The answer broke off: {error!r}.", "Ask again.", "broken_stream") from error
+        raise Refused("The answer ended before it was complete.", "Ask again.", "broken_stream")
+
+    def precompute(self, mode: str, document_id: str | None) -> PrecomputeOut:
+        body = {"mode": mode, "document_id": document_id}
+        return PrecomputeOut.model_validate(self._call("POST", "/precompute", json=body))
+
+    def status(self) -> StatusOut:
+        return StatusOut.model_validate(self._call("GET", "/status"))
+
+    def cache(self) -> CacheReport:
+        return CacheReport.model_validate(self._call("GET", "/admin/cache"))
+
+    def readiness(self) -> Readiness:
+        """Also when not ready, which is an answer and no error."""
+        response = self._send("GET", "/readyz")
+        if response.status_code == httpx.codes.SERVICE_UNAVAILABLE or response.is_success:
+            return Readiness.model_validate(response.json())
+        raise _refusal(response)
+
+    def _call(self, method: str, path: str, **options: Any) -> Any:
+        response = self._send(method, path, **options)
+        if response.is_error:
+            raise _refusal(response)
+        return response.json() if response.content else None
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, path, **options)
+        except httpx.ConnectError as error:
+            raise self._not_running() from error
+        except httpx.HTTPError as error:
+            raise Refused(f"{self.url} broke off: {error!r}.", "Its log says more.", "no_answer") from error
+
+    def _not_running(self) -> NotRunning:
+        return NotRunning(f"Preread is not running at {self.url}.", "Start it: preread up")
+
+
+def _refusal(response: httpx.Response) -> Refused:
+    if response.headers.get("content-type", "").startswith("application/problem+json"):
+        return _refusal_of(response.json())
+    return Refused(
+        f"{response.url} answered {response.status_code}, not as Preread does.",
+        "Is another program listening there? PREREAD_PORT and PREREAD_WEB_URL say where Preread is.",
+        "not_preread",
+    )
+
+
+def _refusal_of(problem: Any) -> Refused:
+    return Refused(problem["detail"], problem.get("hint", ""), problem["code"])

@@ -1,0 +1,50 @@
+"""`preread status`: what runs and how far it is."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.filesize import decimal
+from rich.markup import escape
+
+from app.cli.client import ApiClient
+from app.cli.console import out
+from app.core.settings import get_settings
+from app.web.schemas.system import CacheReport, StatusOut
+
+
+def status(as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False) -> None:
+    """Show the models, the documents by state, and the cache's counters."""
+    with ApiClient.from_settings(get_settings()) as client:
+        state, cache = client.status(), client.cache()
+    if as_json:
+        counters = cache.model_dump(mode="json", exclude={"documents"})
+        typer.echo(json.dumps({**state.model_dump(mode="json"), "cache": counters}))
+        return
+    for name, text in [*state_lines(state), *cache_lines(cache)]:
+        out.print(f"[bold]{name:<16}[/bold]{escape(text)}")
+
+
+def state_lines(state: StatusOut) -> list[tuple[str, str]]:
+    if not state.engine_ready:
+        fusion = "unknown: the engine does not answer"
+    elif state.fusion:
+        fusion = f"on, policy {state.policy}"
+    else:
+        fusion = f"off: {state.fusion_reason}"
+    documents = ", ".join(f"{count} {name}" for name, count in state.documents.items() if count) or "none"
+    return [
+        ("model", state.model),
+        ("embedding model", state.embedding_model),
+        ("engine", "ready" if state.engine_ready else "not answering"),
+        ("fusion", fusion),
+        ("documents", documents),
+        ("pre-read", f"{state.chunks_ready} of {state.chunks} chunks"),
+    ]
+
+
+def cache_lines(cache: CacheReport) -> list[tuple[str, str]]:
+    rate = "no data" if cache.hit_rate is None else f"{cache.hit_rate:.0%} hit (n = {cache.lookups})"
+    misses = ", ".join(f"{miss.chunks} {miss.reason}" for miss in cache.misses_by_reason)
+    lines = [("cache", rate), ("tokens reused", f"{cache.tokens_reused:,}"), ("chunk KV", decimal(cache.kv_bytes))]
+    return [*lines, ("misses", misses)] if misses else lines

@@ -1,0 +1,16 @@
+"""`preread worker`: Celery's worker, in place of this process."""
+
+import os
+import sys
+
+from app.core.settings import get_settings
+
+
+def worker() -> None:
+    """Run a worker: reads documents in and pre-reads them."""
+    settings = get_settings()
+    command = [
+        sys.executable, "-m", "celery", "--app", "workers.celery_app", "worker",
+        "--pool", "prefork", "--concurrency", str(settings.worker_processes), "--loglevel", "INFO",
+    ]  # fmt: skip
+    os.execv(command[0], command)  # noqa: S606  (no shell is wanted)
