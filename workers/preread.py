@@ -13,9 +13,9 @@ from generator.identity import chunk_identity
 from generator.prompt import chunk_prompt
 from kvstore.blob import BlobIdentity, encode_blob
 from kvstore.codec import LOSSLESS
-from kvstore.errors import CorruptStaging
+from kvstore.errors import CorruptStaging, TooLarge
 from kvstore.key import Reading
-from kvstore.lookup import Hit
+from kvstore.store import Hit
 from kvstore.staging import read_staged, staged_path
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
@@ -79,7 +79,7 @@ def _preread(
             return True
         try:
             _read(tenant, piece, context)
-        except (EngineFailed, CorruptStaging) as error:
+        except (EngineFailed, CorruptStaging, TooLarge) as error:
             log.warning("a chunk of %s was not pre-read: %s", document.id, error)
             catalog.reading_failed(tenant, piece.identity.key, error.message)
             failures.append(error.message)
@@ -130,7 +130,7 @@ def _missing(tenant: str, pieces: Sequence[_Piece], context: WorkerContext) -> l
 
 def _read(tenant: str, piece: _Piece, context: WorkerContext) -> None:
     prompt = chunk_prompt(context.preamble, piece.token_ids)
-    request = FusionRequest(new_id("pre"), tenant, "exact", prompt.segments, capture=Reading.OPENING)
+    request = FusionRequest(new_id("pre"), tenant, "none", prompt.segments, capture=Reading.OPENING)
     staged = staged_path(context.settings.effective_staging_dir, piece.identity.key)
     try:
         context.engine.preread(prompt.token_ids, request)

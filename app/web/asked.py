@@ -1,0 +1,123 @@
+"""A question made ready: everything that can be refused has been, before the first event."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi.concurrency import run_in_threadpool
+
+from app.core.errors import BadInput, Conflict
+from app.core.ids import new_id
+from app.web.lookups import Lookups
+from app.web.schemas.ask import AskRequest, CacheMode
+from app.web.services import Services
+from generator.engine import EngineStatus, Sampling
+from generator.errors import QuestionTooLong
+from generator.fusion_request import FusionRequest
+from generator.policy import Policy, PolicyName, parse_policy
+from generator.prompt import Prompt, assemble
+from retrieval.search import Passage
+
+
+class CacheIncomplete(Conflict):
+    code = "cache_incomplete"
+
+
+class ContradictoryCache(BadInput):
+    code = "contradictory_cache"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What to send to the engine."""
+
+    token_ids: list[int]
+    request: FusionRequest
+    sampling: Sampling
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`arrived` is a `perf_counter` time; `generation` is None where no passage was found."""
+
+    request_id: str
+    question: str
+    policy: Policy
+    arrived: float
+    retrieval_ms: float
+    passages: tuple[Passage, ...]
+    generation: Generation | None
+
+
+class Preparing:
+    def __init__(self, services: Services, lookups: Lookups) -> None:
+        self._services = services
+        self._lookups = lookups
+
+    async def prepare(self, ask: AskRequest) -> Asked:
+        """Retrieve passages and assemble the prompt.
+
+        Raises BadPolicy, ContradictoryCache, QuestionTooLong, CacheIncomplete, EngineUnavailable.
+        """
+        return await run_in_threadpool(self._prepare, ask, time.perf_counter())
+
+    def _prepare(self, ask: AskRequest, arrived: float) -> Asked:
+        settings = self._services.settings
+        policy = _policy(ask, settings.policy)
+        began = time.perf_counter()
+        passages = tuple(
+            self._services.retriever.retrieve(
+                settings.tenant, ask.question, settings.top_k, settings.min_score, ask.scope.document_ids
+            )
+        )
+        retrieval_ms = 1000 * (time.perf_counter() - began)
+        request_id = new_id("req")
+        if not passages:
+            return Asked(request_id, ask.question, policy, arrived, retrieval_ms, (), None)
+        status = self._services.engine.status()
+        answer_tokens = ask.max_tokens or settings.max_answer_tokens
+        passages, prompt = self._assemble(passages, ask.question, status.max_model_tokens - answer_tokens)
+        if ask.cache is CacheMode.ONLY:
+            self._require_cache(status, passages)
+        generation = Generation(
+            prompt.token_ids,
+            FusionRequest(request_id, settings.tenant, str(policy), prompt.segments),
+            Sampling(answer_tokens, ask.temperature),
+            status.fingerprint,
+        )
+        return Asked(request_id, ask.question, policy, arrived, retrieval_ms, passages, generation)
+
+    def _assemble(
+        self, passages: tuple[Passage, ...], question: str, room: int
+    ) -> tuple[tuple[Passage, ...], Prompt]:
+        """The prompt with as many passages as fit, at least one. Raises QuestionTooLong."""
+        for number in range(len(passages), 1, -1):
+            try:
+                return passages[:number], self._prompt(passages[:number], question, room)
+            except QuestionTooLong:
+                continue
+        return passages[:1], self._prompt(passages[:1], question, room)
+
+    def _prompt(self, passages: Sequence[Passage], question: str, room: int) -> Prompt:
+        chunks = [passage.token_ids for passage in passages]
+        return assemble(self._services.tokenizer, self._services.preamble, chunks, question, max(room, 0))
+
+    def _require_cache(self, status: EngineStatus, passages: Sequence[Passage]) -> None:
+        if not status.fusion:
+            raise CacheIncomplete(f"The engine computes everything: {status.fusion_reason}.", "Ask with cache “auto”.")
+        missing = self._lookups.missing(status.fingerprint, passages)
+        if missing:
+            raise CacheIncomplete(
+                f"{len(missing)} of {len(passages)} chunks have not been pre-read.",
+                "Wait until their documents are, or ask with cache “auto”.",
+            )
+
+
+def _policy(ask: AskRequest, default: str) -> Policy:
+    policy = parse_policy(ask.policy or default)
+    if ask.cache is CacheMode.OFF:
+        return Policy(PolicyName.EXACT)
+    if ask.cache is CacheMode.ONLY and policy.name is PolicyName.EXACT:
+        raise ContradictoryCache("The policy “exact” computes everything, and cache “only” forbids it.")
+    return policy

@@ -1,0 +1,49 @@
+"""What routes ask for."""
+
+import hmac
+from typing import Annotated
+
+from fastapi import Depends, Header, Query
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+
+from app.web.answering import Answering
+from app.web.library import Library
+from app.web.services import Services
+from app.web.system import System
+
+
+def get_services(connection: HTTPConnection) -> Services:
+    services: Services = connection.app.state.services
+    return services
+
+
+ServicesDep = Annotated[Services, Depends(get_services)]
+
+
+def get_answering(connection: HTTPConnection) -> Answering:
+    answering: Answering = connection.app.state.answering
+    return answering
+
+
+def get_library(services: ServicesDep) -> Library:
+    return Library(services)
+
+
+def get_system(services: ServicesDep) -> System:
+    return System(services)
+
+
+def require_internal_secret(services: ServicesDep, x_preread_internal: Annotated[str, Header()] = "") -> None:
+    """Internal routes do not exist for anyone without the secret, nor where none is set."""
+    secret = services.settings.internal_secret.get_secret_value()
+    if not secret or not hmac.compare_digest(secret.encode(), x_preread_internal.encode()):
+        raise HTTPException(404)
+
+
+AnsweringDep = Annotated[Answering, Depends(get_answering)]
+LibraryDep = Annotated[Library, Depends(get_library)]
+SystemDep = Annotated[System, Depends(get_system)]
+Limit = Annotated[int, Query(ge=1, le=500, description="Most entries in one page.")]
+Offset = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]
+Search = Annotated[str, Query(max_length=200, description="Part of the name or title.")]

@@ -1,0 +1,125 @@
+"""What became of the chunks of one answer: told to the user, counted in the catalog, and missing ones pre-read."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from fastapi.concurrency import run_in_threadpool
+
+from app.core.catalog import Catalog, ReadingRecord
+from app.web.services import Services
+from generator.identity import chunk_identity
+from generator.report import ChunkOutcome, FusionReport
+from kvstore.identity import BlobIdentity
+from kvstore.key import Reading, ids_hash
+from kvstore.lookup import explain_miss
+from kvstore.reasons import MissReason, StoreMiss
+from retrieval.search import Passage
+from workers.precompute import precompute
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """One passage's look-up: `tier` of a hit, or `reason` of a miss."""
+
+    passage: Passage
+    tier: str | None
+    reason: MissReason | None
+
+
+class Lookups:
+    """Explains and counts the look-ups of answers. Counting and waking go on if the client leaves."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._background: set[asyncio.Task[None]] = set()
+
+    def passage_identity(self, fingerprint: str, passage: Passage) -> BlobIdentity:
+        return chunk_identity(fingerprint, self._services.preamble.ids, passage.token_ids, Reading.OPENING)
+
+    def missing(self, fingerprint: str, passages: Sequence[Passage]) -> list[Passage]:
+        """Passages that no shared tier has KV for. Blocking."""
+        keys = {passage.chunk_id: self.passage_identity(fingerprint, passage).key for passage in passages}
+        stored = self._services.store.contains(self._services.settings.tenant, keys.values())
+        return [passage for passage in passages if keys[passage.chunk_id] not in stored]
+
+    async def account(self, report: FusionReport, fingerprint: str, passages: Sequence[Passage]) -> list[Lookup]:
+        """Turn a fused request's report into look-ups, count them, and have what is missing pre-read."""
+        lookups = await run_in_threadpool(self._explain, report, fingerprint, passages)
+        self.in_background(run_in_threadpool(self._record, lookups))
+        return lookups
+
+    async def drain(self) -> None:
+        """Wait for counting and waking to end."""
+        while self._background:
+            await asyncio.wait(self._background)
+
+    def in_background(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+        """Run `work` to its end, whatever becomes of the answer."""
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    def _explain(self, report: FusionReport, fingerprint: str, passages: Sequence[Passage]) -> list[Lookup]:
+        if report.not_fused is not None:
+            return disabled(passages)
+        tenant = self._services.settings.tenant
+        records = self._services.catalog.readings(tenant, {ids_hash(passage.token_ids) for passage in passages})
+        return [
+            _lookup(passage, outcome, self.passage_identity(fingerprint, passage), records)
+            for passage, outcome in zip(passages, report.chunks, strict=True)
+        ]
+
+    def _record(self, lookups: list[Lookup]) -> None:
+        tenant = self._services.settings.tenant
+        try:
+            count(self._services.catalog, tenant, lookups, datetime.now(UTC))
+            documents = {
+                lookup.passage.document_id for lookup in lookups if lookup.reason not in (None, MissReason.DISABLED)
+            }
+            if documents:
+                precompute(
+                    tenant, documents, again=False,
+                    catalog=self._services.catalog, purge=self._services.purge, waker=self._services.waker,
+                )  # fmt: skip
+        except Exception:
+            log.exception("the look-ups of an answer were not counted")
+
+
+def disabled(passages: Iterable[Passage]) -> list[Lookup]:
+    """Look-ups where chunk KV was not to be used."""
+    return [Lookup(passage, None, MissReason.DISABLED) for passage in passages]
+
+
+def count(catalog: Catalog, tenant: str, lookups: Sequence[Lookup], now: datetime) -> None:
+    """Add look-ups to the catalog's counters."""
+    hits: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    misses: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    per_document: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for lookup in lookups:
+        detail, counter = (lookup.tier, hits) if lookup.tier is not None else (str(lookup.reason), misses)
+        chunks, tokens = counter[detail]
+        counter[detail] = (chunks + 1, tokens + len(lookup.passage.token_ids))
+        hit, miss = per_document[lookup.passage.document_id]
+        per_document[lookup.passage.document_id] = (hit + (lookup.tier is not None), miss + (lookup.tier is None))
+    catalog.record_lookups(tenant, hits, misses, per_document, now)
+
+
+def _lookup(
+    passage: Passage, outcome: ChunkOutcome, identity: BlobIdentity, records: Sequence[ReadingRecord]
+) -> Lookup:
+    if outcome.tier is not None:
+        return Lookup(passage, outcome.tier, None)
+    if outcome.reason not in StoreMiss:
+        return Lookup(passage, None, MissReason(str(outcome.reason)))
+    own = next((record for record in records if record.key == identity.key), None)
+    others = [
+        record for record in records if record.ids_hash == identity.ids_hash and record.key != identity.key
+    ]
+    return Lookup(passage, None, explain_miss(StoreMiss(outcome.reason), own, others, expected=identity))

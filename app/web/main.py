@@ -1,0 +1,48 @@
+"""The web application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.concurrency import run_in_threadpool
+
+from app.core.settings import Settings, get_settings
+from app.web.answering import Answering
+from app.web.body_limit import BodyLimit
+from app.web.problems import install_problems
+from app.web.routes import admin, ask, documents, health, internal, status
+from app.web.routes.pages import PageHeaders, mount_pages
+from app.web.services import open_services
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The application; its services open when it starts and close when it stops."""
+    settings = settings or get_settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        services = await run_in_threadpool(open_services, settings)
+        app.state.services = services
+        app.state.answering = Answering(services)
+        try:
+            yield
+        finally:
+            await app.state.answering.close()
+            await services.close()
+
+    app = FastAPI(
+        title="Preread",
+        version=version("preread"),
+        summary="Answers questions over documents that it has already read.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    install_problems(app)
+    app.add_middleware(BodyLimit, settings=settings)
+    app.add_middleware(PageHeaders)
+    for module in (ask, documents, health, status, admin, internal):
+        app.include_router(module.router)
+    mount_pages(app)
+    return app

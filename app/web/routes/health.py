@@ -1,0 +1,23 @@
+from fastapi import APIRouter, Response
+
+from app.web.deps import SystemDep
+from app.web.schemas.system import Health, Readiness
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", operation_id="health", summary="The web process answers")
+async def health() -> Health:
+    return Health(status="ok")
+
+
+@router.get(
+    "/readyz",
+    operation_id="readiness",
+    summary="Whether every part answers",
+    responses={503: {"model": Readiness, "description": "Some part does not answer."}},
+)
+def readiness(system: SystemDep, response: Response) -> Readiness:
+    found = system.readiness()
+    response.status_code = 200 if found.ready else 503
+    return found

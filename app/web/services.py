@@ -1,0 +1,77 @@
+"""Everything the web process works with, opened once at start."""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from app.core.catalog import Catalog
+from app.core.settings import Settings
+from generator.chat import ModelTokenizer
+from generator.engine import EngineClient
+from generator.fingerprint import model_fingerprint
+from generator.model_source import resolve_model
+from generator.preamble import Preamble, build_preamble
+from kvstore.store import ChunkStore
+from retrieval.embedding import Embedder
+from retrieval.index import QdrantIndex
+from retrieval.search import Retriever
+from workers.broker import make_celery
+from workers.context import build_store
+from workers.files import DocumentFiles
+from workers.purge import Purge
+from workers.wake import Waker
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Services:
+    """`stopping` is set when the server is asked to stop: open streams then end with an error event."""
+
+    settings: Settings
+    catalog: Catalog
+    files: DocumentFiles
+    tokenizer: ModelTokenizer
+    preamble: Preamble
+    fingerprint: str
+    embedder: Embedder
+    index: QdrantIndex
+    retriever: Retriever
+    store: ChunkStore
+    engine: EngineClient
+    purge: Purge
+    waker: Waker
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def close(self) -> None:
+        await self.engine.aclose()
+        self.index.close()
+        self.catalog.close()
+
+
+def open_services(settings: Settings) -> Services:
+    """Blocking: loads the embedding model and the language model's tokenizer, migrates the database."""
+    catalog = Catalog(settings.effective_database_url)
+    catalog.migrate()
+    model = resolve_model(settings)
+    tokenizer = ModelTokenizer(model)
+    embedder = Embedder(settings)
+    index = QdrantIndex(settings, embedder.dimension)
+    files = DocumentFiles(settings.files_dir)
+    store = build_store(settings)
+    engine = EngineClient(settings.effective_engine_url)
+    return Services(
+        settings=settings,
+        catalog=catalog,
+        files=files,
+        tokenizer=tokenizer,
+        preamble=build_preamble(tokenizer, settings),
+        fingerprint=model_fingerprint(model, settings.dtype),
+        embedder=embedder,
+        index=index,
+        retriever=Retriever(embedder, index, catalog),
+        store=store,
+        engine=engine,
+        purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
+        waker=Waker(make_celery(settings)),
+    )

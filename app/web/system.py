@@ -1,0 +1,141 @@
+"""The state of the service. Blocking: routes call it in a thread."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.core.errors import PrereadError, Unavailable
+from app.web.schemas.system import (
+    CacheDocument,
+    CacheReport,
+    Part,
+    PrecomputeMode,
+    Readiness,
+    ReasonMisses,
+    StatusOut,
+    TierHits,
+    TierOut,
+)
+from app.web.services import Services
+from generator.engine import EngineStatus
+from generator.errors import EngineFailed, EngineUnavailable
+from workers.precompute import precompute
+
+
+class WorkerAway(Unavailable):
+    code = "worker_away"
+
+
+class System:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._catalog = services.catalog
+        self._tenant = services.settings.tenant
+        self._shown = {"model_fingerprint": services.fingerprint, "preamble_hash": services.preamble.hash}
+
+    def readiness(self) -> Readiness:
+        parts = [
+            _part("database", self._check_database),
+            _part("queue", self._check_queue),
+            _part("engine", self._check_engine),
+            _part("index", self._check_index),
+            _part("worker", self._check_worker),
+        ]
+        return Readiness(ready=all(part.ok for part in parts), parts=parts)
+
+    def status(self) -> StatusOut:
+        engine = self._engine_status()
+        counts = self._catalog.chunk_counts(self._tenant, **self._shown)
+        settings = self._services.settings
+        return StatusOut(
+            model=settings.model,
+            embedding_model=settings.embedding_model,
+            engine_ready=engine is not None,
+            fusion=engine is not None and engine.fusion,
+            fusion_reason=engine.fusion_reason if engine else "the engine does not answer",
+            policy=settings.policy,
+            documents={str(state): count for state, count in self._catalog.state_counts(self._tenant).items()},
+            chunks=counts.chunks,
+            chunks_ready=counts.ready,
+        )
+
+    def precompute(self, mode: PrecomputeMode, document_id: str | None) -> int:
+        """Raises DocumentNotFound."""
+        if document_id is not None:
+            self._catalog.get_document(self._tenant, document_id)
+        return precompute(
+            self._tenant,
+            None if document_id is None else [document_id],
+            again=mode is PrecomputeMode.ALL,
+            catalog=self._catalog,
+            purge=self._services.purge,
+            waker=self._services.waker,
+        )
+
+    def cache(self, limit: int, offset: int) -> CacheReport:
+        totals = self._catalog.lookup_totals(self._tenant)
+        table = self._catalog.document_table(self._tenant, limit, offset, **self._shown)
+        return CacheReport(
+            lookups=totals.lookups,
+            hits=totals.hit_chunks,
+            misses=totals.miss_chunks,
+            hit_rate=totals.hit_rate,
+            token_hit_rate=totals.token_hit_rate,
+            tokens_reused=totals.tokens_reused,
+            hits_by_tier=[TierHits(tier=hit.detail, chunks=hit.chunks, tokens=hit.tokens) for hit in totals.hits],
+            misses_by_reason=[
+                ReasonMisses(reason=miss.detail, chunks=miss.chunks, tokens=miss.tokens) for miss in totals.misses
+            ],
+            kv_bytes=self._catalog.kv_bytes(self._tenant),
+            tiers=[TierOut(**asdict(tier)) for tier in self._services.store.stats()],
+            documents=[
+                CacheDocument(
+                    document_id=row.document.id,
+                    name=row.document.name,
+                    state=row.document.state,
+                    chunks=row.chunks,
+                    chunks_ready=row.chunks_ready,
+                    tokens=row.tokens,
+                    kv_bytes=row.kv_bytes,
+                    hits=row.hits,
+                    misses=row.misses,
+                )
+                for row in table.rows
+            ],
+            documents_total=table.total,
+        )
+
+    def _engine_status(self) -> EngineStatus | None:
+        try:
+            return self._services.engine.status()
+        except (EngineUnavailable, EngineFailed):
+            return None
+
+    def _check_database(self) -> str:
+        return f"{sum(self._catalog.state_counts(self._tenant).values())} documents"
+
+    def _check_queue(self) -> str:
+        self._services.waker.check()
+        return "answers"
+
+    def _check_engine(self) -> str:
+        status = self._services.engine.status()
+        return f"serves {status.model}" + ("" if status.fusion else f"; does not fuse: {status.fusion_reason}")
+
+    def _check_index(self) -> str:
+        return f"{self._services.index.count(self._tenant)} chunks"
+
+    def _check_worker(self) -> str:
+        if not self._services.waker.workers():
+            raise WorkerAway("No worker answers.", "Start `preread worker`, or see its log.")
+        return "answers"
+
+
+def _part(name: str, check: Callable[[], str]) -> Part:
+    try:
+        return Part(name=name, ok=True, message=check(), hint="")
+    except PrereadError as error:
+        return Part(name=name, ok=False, message=error.message, hint=error.hint)
+    except SQLAlchemyError as error:
+        return Part(name=name, ok=False, message=f"The database does not answer: {error}", hint="See its log.")
