@@ -32,6 +32,7 @@ from kvstore.sections import (
 )
 
 _CHECKSUM = struct.Struct("<Q")
+_ALIGNMENT = 64
 
 
 def encode_blob(kv: ChunkKV, identity: BlobIdentity, codec: Codec) -> bytes:
@@ -59,12 +60,13 @@ def encode_blob(kv: ChunkKV, identity: BlobIdentity, codec: Codec) -> bytes:
 
 
 class Blob:
-    """A parsed blob over bytes it does not copy. Its layers may be decoded from several threads at once."""
+    """A parsed blob over `data`, which it does not copy. Its layers may be decoded from several threads at once."""
 
-    def __init__(self, data: memoryview, header: Header, codec: Codec, sections: list[Section]) -> None:
-        self._data = data
+    def __init__(self, data: bytes | memoryview, header: Header, codec: Codec, sections: list[Section]) -> None:
+        self._view = memoryview(data).cast("B")
         self._geometry = header.geometry
         self._sections = sections
+        self.data = data
         self.identity = header.identity
         self.codec = codec
 
@@ -74,7 +76,7 @@ class Blob:
 
         Raises: CorruptBlob.
         """
-        view = memoryview(data).cast("B").toreadonly()
+        view = memoryview(data).cast("B")
         header = Header.unpack(view)
         geometry = header.geometry
         header_bytes = _header_bytes(geometry)
@@ -86,7 +88,7 @@ class Blob:
         codec = codec_by_id(header.codec_id)
         table = view[FIXED_BYTES + LAYER_BYTES * len(geometry.layers) : table_end]
         sections = unpack_table(table, geometry, header_bytes, header.total_bytes, codec.most_expansion)
-        return cls(view, header, codec, sections)
+        return cls(data, header, codec, sections)
 
     @property
     def n_tokens(self) -> int:
@@ -95,11 +97,6 @@ class Blob:
     @property
     def n_layers(self) -> int:
         return len(self._geometry.layers)
-
-    @property
-    def data(self) -> memoryview:
-        """The encoded blob, read-only."""
-        return self._data
 
     def check(self, expected: BlobIdentity) -> None:
         """Compare with what is wanted; see `BlobIdentity.check`. Raises: ForeignBlob."""
@@ -123,17 +120,18 @@ class Blob:
 
     def decode(self) -> ChunkKV:
         """All layers; the tensors lie side by side in one allocation. Raises: CorruptBlob."""
-        # One large NumPy array gets huge pages from the kernel; page faults would cost more than decoding.
-        memory = torch.from_numpy(np.empty(self._geometry.nbytes, np.uint8))
         keys: list[Tensor] = []
         values: list[Tensor] = []
+        # One large NumPy array gets huge pages from the kernel; page faults would cost more than decoding.
+        padding = 2 * self.n_layers * _ALIGNMENT
+        memory = torch.from_numpy(np.empty(self._geometry.nbytes + padding, np.uint8))
         start = 0
         for heads_and_dim in self._geometry.layers:
             for tensors, dtype in ((keys, self._geometry.key_dtype), (values, self._geometry.value_dtype)):
                 shape = (self.n_tokens, *heads_and_dim)
                 end = start + math.prod(shape) * dtype.itemsize
                 tensors.append(memory[start:end].view(dtype).view(shape))
-                start = end
+                start = -(-end // _ALIGNMENT) * _ALIGNMENT
         for layer in range(self.n_layers):
             self._decode_layer(layer, keys[layer], values[layer])
         return ChunkKV(tuple(keys), tuple(values))
@@ -147,7 +145,7 @@ class Blob:
                 self.codec.decode_section(self._checked(section), run.dtype, tuple(run.shape), out=run)
 
     def _checked(self, section: Section) -> memoryview:
-        data = self._data[section.offset : section.offset + section.length]
+        data = self._view[section.offset : section.offset + section.length]
         if xxhash.xxh3_64_intdigest(data) != section.checksum:
             raise CorruptBlob("A section's checksum is wrong.")
         return data

@@ -106,7 +106,7 @@ class _Lossless:
             # An unchecked content size would be allocated before a byte is decoded.
             if zstandard.frame_content_size(stored) != size:
                 raise CorruptBlob(f"A plane does not state the {size} bytes it must hold.")
-            return np.frombuffer(self._decompressor().decompress(stored), np.uint8)
+            return np.frombuffer(self._decompressor().decompress(stored, allow_extra_data=False), np.uint8)
         except zstandard.ZstdError as error:
             raise CorruptBlob(f"A plane does not decompress: {error}") from error
 
