@@ -22,20 +22,14 @@ def explain_miss(
         others: the catalog's other readings of the same token ids, by whatever model and preamble.
         expected: what was wanted.
     """
-    if record is None:
-        return _staleness(others, expected) or MissReason.NOT_PRECOMPUTED
-    if record.state is not ReadingState.READY:
-        return MissReason.CORRUPT if store_reason is StoreMiss.CORRUPT else MissReason.NOT_PRECOMPUTED
-    if expected.profile_id and record.profile_id != expected.profile_id:
+    ready = record if record is not None and record.state is ReadingState.READY else None
+    if ready is not None and expected.profile_id and ready.profile_id != expected.profile_id:
         return MissReason.STALE_PROFILE
-    return _OF_A_READY_READING[store_reason]
-
-
-_OF_A_READY_READING = {
-    StoreMiss.ABSENT: MissReason.EVICTED,
-    StoreMiss.CORRUPT: MissReason.CORRUPT,
-    StoreMiss.TIER_DOWN: MissReason.TIER_DOWN,
-}
+    if store_reason is StoreMiss.CORRUPT:
+        return MissReason.CORRUPT
+    if ready is None:
+        return _staleness(others, expected) or MissReason.NOT_PRECOMPUTED
+    return MissReason.TIER_DOWN if store_reason is StoreMiss.TIER_DOWN else MissReason.EVICTED
 
 
 def _staleness(others: Sequence[ReadingRecord], expected: BlobIdentity) -> MissReason | None:
