@@ -34,12 +34,7 @@ export async function listDocuments(
   query: { limit: number; offset: number; q: string },
   signal: AbortSignal,
 ): Promise<DocumentPage> {
-  const parameters = new URLSearchParams({
-    limit: String(query.limit),
-    offset: String(query.offset),
-    q: query.q,
-  });
-  return readJson(await send(`documents?${parameters}`, { signal }));
+  return readJson(await send(`documents?${parameters(query)}`, { signal }));
 }
 
 export async function uploadDocument(file: File): Promise<Upload> {
@@ -60,8 +55,11 @@ export function documentTextUrl(id: DocumentOut["id"]): string {
   return `documents/${encodeURIComponent(id)}/text`;
 }
 
-export async function cacheStats(signal: AbortSignal): Promise<CacheStats> {
-  return readJson(await send("admin/cache", { signal }));
+export async function cacheStats(
+  query: { limit: number; offset: number },
+  signal: AbortSignal,
+): Promise<CacheStats> {
+  return readJson(await send(`admin/cache?${parameters(query)}`, { signal }));
 }
 
 /** Asks, and yields what the stream says until the server closes it; events of other names are passed over. */
@@ -95,6 +93,10 @@ function answerEvent(event: string, data: string): AnswerEvent | null {
     default:
       return null;
   }
+}
+
+function parameters(query: Record<string, string | number>): URLSearchParams {
+  return new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {

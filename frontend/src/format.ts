@@ -37,6 +37,6 @@ export function seconds(milliseconds: number): string {
   return `${value < 0.1 ? value.toFixed(2) : value.toFixed(1)} s`;
 }
 
-export function milliseconds(value: number | null): string {
-  return value === null ? "–" : `${SHORT.format(value)} ms`;
+export function milliseconds(value: number): string {
+  return `${SHORT.format(value)} ms`;
 }

@@ -22,7 +22,7 @@ export interface Passage {
   name: string;
   page: number | null;
   chunk_id: string;
-  score: number;
+  score: number | null;
   text: string;
 }
 
@@ -35,17 +35,18 @@ export interface Citation {
   start: number;
   end: number;
   quote: string;
-  score: number;
+  score: number | null;
 }
 
 export type AnswerStatus = "answered" | "no_answer" | "stopped" | "truncated";
 
+/** Null where the engine did not say. */
 export interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
-  reused_tokens: number;
-  fresh_tokens: number;
-  prefix_tokens: number;
+  reused_tokens: number | null;
+  fresh_tokens: number | null;
+  prefix_tokens: number | null;
 }
 
 /** Milliseconds; null where a stage did not run. */
@@ -55,7 +56,7 @@ export interface Timings {
   select_ms: number | null;
   recompute_ms: number | null;
   ttft_ms: number | null;
-  total_ms: number | null;
+  total_ms: number;
 }
 
 export interface CacheUse {
@@ -73,8 +74,8 @@ export interface Answer {
   timings: Timings;
   cache: CacheUse;
   model: string;
-  policy?: string;
-  fusion?: { used: boolean; reason: string | null };
+  policy: string;
+  fusion: { used: boolean; reason: string | null };
 }
 
 export type AnswerEvent =
@@ -96,10 +97,10 @@ export type DocumentState =
 export interface DocumentOut {
   id: string;
   name: string;
-  title: string | null;
+  title: string;
   state: DocumentState;
   failure: { code: string; message: string } | null;
-  media_type: string | null;
+  media_type: string;
   size_bytes: number;
   pages: number | null;
   chunks: number;

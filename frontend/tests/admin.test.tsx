@@ -51,11 +51,18 @@ describe("the admin view", () => {
   });
 
   it("lists every document's chunks, tokens, KV, hits and misses", async () => {
-    serveStats({ ...STATS, documents_total: 70 });
+    serveStats(STATS);
     render(<App />);
-    const documents = await screen.findByRole("table", { name: "Documents (1 of 70)" });
+    const documents = await screen.findByRole("table", { name: "Documents" });
     const row = "travel.pdf Pre-read 40 of 40 19,800 11.8 MB 10 10";
     expect(within(documents).getByRole("row", { name: row })).toBeTruthy();
+  });
+
+  it("turns the pages of a long list of documents", async () => {
+    serveStats({ ...STATS, documents_total: 70 });
+    render(<App />);
+    await userEvent.click(await screen.findByRole("button", { name: "Next" }));
+    expect(await screen.findByText("51–70 of 70")).toBeTruthy();
   });
 
   it("counts again on Refresh, and shows what went wrong", async () => {

@@ -103,6 +103,18 @@ describe("an answer", () => {
     expect(screen.queryByRole("button", { name: "Stop" })).toBeNull();
   });
 
+  it("has no row for what was not measured", async () => {
+    render(<App />);
+    await ask();
+    const usage = { ...ANSWER.usage, reused_tokens: null };
+    const timings = { ...ANSWER.timings, select_ms: null };
+    await send("done", { ...ANSWER, usage, timings });
+    const rows = screen.getAllByRole("term").map((term) => term.textContent);
+    expect(rows).toContain("Fresh tokens");
+    expect(rows).not.toContain("Reused tokens");
+    expect(rows).not.toContain("Select");
+  });
+
   it("leads from its marks to their sources", async () => {
     render(<App />);
     await ask();

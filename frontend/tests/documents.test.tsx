@@ -26,7 +26,7 @@ describe("the list of documents", () => {
   it("shows each document's state, and why one failed", async () => {
     const failure = { code: "no_text_found", message: "No text was found in it." };
     serve({
-      "GET /documents": list(DOCUMENT, { ...DOCUMENT, id: "doc_2", title: null, name: "scan.pdf", state: "failed", failure }),
+      "GET /documents": list(DOCUMENT, { ...DOCUMENT, id: "doc_2", title: "", name: "scan.pdf", state: "failed", failure }),
     });
     render(<Documents />);
     const [good, bad] = await screen.findAllByTestId("document");
@@ -112,7 +112,7 @@ describe("adding documents", () => {
       "GET /documents": () => json({ items, total: items.length }),
       "POST /documents": ({ body }) => {
         expect(((body as FormData).get("file") as File).name).toBe("rules.md");
-        items.push({ ...DOCUMENT, name: "rules.md", title: null });
+        items.push({ ...DOCUMENT, name: "rules.md", title: "" });
         return json({ document: items[0], created: true }, 201);
       },
     });

@@ -1,12 +1,16 @@
+import { useState } from "react";
+
+import { Pager } from "../shared/Pager";
 import { ProblemNote } from "../shared/ProblemNote";
 import type { CacheStats } from "../types";
 import { CacheTables } from "./CacheTables";
 import { CacheTiles } from "./CacheTiles";
 import { DocumentCacheTable } from "./DocumentCacheTable";
-import { useCacheStats } from "./useCacheStats";
+import { PAGE_SIZE, useCacheStats } from "./useCacheStats";
 
 export function AdminView() {
-  const { stats, problem, refresh } = useCacheStats();
+  const [offset, setOffset] = useState(0);
+  const { stats, problem, refresh } = useCacheStats(offset);
 
   return (
     <div className="admin">
@@ -18,17 +22,24 @@ export function AdminView() {
       </div>
       {problem !== null && <ProblemNote problem={problem} />}
       {stats === null && problem === null && <p className="waiting">Counting…</p>}
-      {stats !== null && <Report stats={stats} />}
+      {stats !== null && <Report stats={stats} offset={offset} onMove={setOffset} />}
     </div>
   );
 }
 
-function Report({ stats }: { stats: CacheStats }) {
+interface ReportProps {
+  stats: CacheStats;
+  offset: number;
+  onMove: (offset: number) => void;
+}
+
+function Report({ stats, offset, onMove }: ReportProps) {
   return (
     <>
       <CacheTiles stats={stats} />
       <CacheTables stats={stats} />
-      <DocumentCacheTable rows={stats.documents} total={stats.documents_total} />
+      <DocumentCacheTable rows={stats.documents} />
+      <Pager offset={offset} size={PAGE_SIZE} total={stats.documents_total} onMove={onMove} />
     </>
   );
 }

@@ -17,16 +17,10 @@ const COLUMNS: Column<DocumentCacheRow>[] = [
   { name: "Misses", numeric: true, cell: (row) => count(row.misses) },
 ];
 
-interface Props {
-  rows: readonly DocumentCacheRow[];
-  total: number;
-}
-
-export function DocumentCacheTable({ rows, total }: Props) {
-  const shown = rows.length < total ? `Documents (${count(rows.length)} of ${count(total)})` : "Documents";
+export function DocumentCacheTable({ rows }: { rows: readonly DocumentCacheRow[] }) {
   return (
     <DataTable
-      caption={shown}
+      caption="Documents"
       columns={COLUMNS}
       rows={rows}
       rowKey={(row) => row.document_id}

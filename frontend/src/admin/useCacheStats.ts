@@ -3,14 +3,16 @@ import { useCallback, useEffect, useState } from "react";
 import { cacheStats, problemOf } from "../api";
 import type { CacheStats, Problem } from "../types";
 
+export const PAGE_SIZE = 50;
+
 export interface CacheReport {
   stats: CacheStats | null;
   problem: Problem | null;
   refresh: () => void;
 }
 
-/** The cache's numbers, as they were when the view was opened or refreshed. */
-export function useCacheStats(): CacheReport {
+/** The cache's numbers, and one page of its documents, as they were when they were last asked for. */
+export function useCacheStats(offset: number): CacheReport {
   const [stats, setStats] = useState<CacheStats | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [round, setRound] = useState(0);
@@ -20,7 +22,7 @@ export function useCacheStats(): CacheReport {
     const controller = new AbortController();
     const load = async () => {
       try {
-        setStats(await cacheStats(controller.signal));
+        setStats(await cacheStats({ limit: PAGE_SIZE, offset }, controller.signal));
         setProblem(null);
       } catch (error) {
         if (!controller.signal.aborted) setProblem(problemOf(error));
@@ -28,7 +30,7 @@ export function useCacheStats(): CacheReport {
     };
     void load();
     return () => controller.abort();
-  }, [round]);
+  }, [offset, round]);
 
   return { stats, problem, refresh };
 }

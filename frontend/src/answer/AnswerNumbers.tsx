@@ -31,25 +31,29 @@ export function AnswerNumbers({ answer, question }: Props) {
   );
 }
 
-function facts(answer: Answer): [string, string][] {
-  const { usage, timings, cache, fusion } = answer;
-  const reasons = [...new Set(cache.misses.map((miss) => missReason(miss.reason)))];
-  const rows: [string, string | null | undefined][] = [
-    ["Model", answer.model],
-    ["Policy", answer.policy],
-    ["Fusion", fusion && (fusion.used ? "used" : `not used${fusion.reason ? `: ${fusion.reason}` : ""}`)],
-    ["Misses", reasons.join(", ")],
+/** Only what was measured: a stage that did not run has no row. */
+function facts({ model, policy, fusion, cache, usage, timings }: Answer): [string, string][] {
+  const reasons = new Set(cache.misses.map((miss) => missReason(miss.reason)));
+  const rows: [string, string | null][] = [
+    ["Model", model],
+    ["Policy", policy],
+    ["Fusion", fusion.used ? "used" : ["not used", fusion.reason].filter(Boolean).join(": ")],
+    ["Misses", [...reasons].join(", ")],
     ["Prompt tokens", count(usage.prompt_tokens)],
-    ["Reused tokens", count(usage.reused_tokens)],
-    ["Fresh tokens", count(usage.fresh_tokens)],
-    ["Prefix tokens", count(usage.prefix_tokens)],
+    ["Reused tokens", measured(usage.reused_tokens, count)],
+    ["Fresh tokens", measured(usage.fresh_tokens, count)],
+    ["Prefix tokens", measured(usage.prefix_tokens, count)],
     ["Answer tokens", count(usage.completion_tokens)],
-    ["Retrieval", milliseconds(timings.retrieval_ms)],
-    ["Load", milliseconds(timings.load_ms)],
-    ["Select", milliseconds(timings.select_ms)],
-    ["Recompute", milliseconds(timings.recompute_ms)],
-    ["First token", milliseconds(timings.ttft_ms)],
+    ["Retrieval", measured(timings.retrieval_ms, milliseconds)],
+    ["Load", measured(timings.load_ms, milliseconds)],
+    ["Select", measured(timings.select_ms, milliseconds)],
+    ["Recompute", measured(timings.recompute_ms, milliseconds)],
+    ["First token", measured(timings.ttft_ms, milliseconds)],
     ["Total", milliseconds(timings.total_ms)],
   ];
   return rows.filter((row): row is [string, string] => Boolean(row[1]));
+}
+
+function measured(value: number | null, show: (value: number) => string): string | null {
+  return value === null ? null : show(value);
 }

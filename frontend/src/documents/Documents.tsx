@@ -1,9 +1,9 @@
 import { useRef, useState } from "react";
 
-import { ProblemNote } from "../shared/ProblemNote";
 import { count } from "../format";
+import { Pager } from "../shared/Pager";
+import { ProblemNote } from "../shared/ProblemNote";
 import { DocumentRow } from "./DocumentRow";
-import { Pager } from "./Pager";
 import { UploadArea } from "./UploadArea";
 import { PAGE_SIZE, useDocuments } from "./useDocuments";
 import { useUploads } from "./useUploads";
