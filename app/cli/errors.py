@@ -9,7 +9,7 @@ PrereadError
 │   ├── PortTaken           something else listens on one of our ports
 │   ├── MemoryShort         the model would not fit
 │   ├── ProgramMissing      a program that Preread starts is not installed
-│   ├── UnsafeFolder        a folder for sockets belongs to someone else
+│   ├── UnusableFolder      a folder cannot be written to, or belongs to someone else
 │   └── ProcessFailed       a process died while starting, or again and again, or never became ready
 ├── BadInput
 │   └── NothingToAdd        no file of a known type where the user pointed
@@ -39,8 +39,8 @@ class ProgramMissing(SetupError):
     code = "program_missing"
 
 
-class UnsafeFolder(SetupError):
-    code = "unsafe_folder"
+class UnusableFolder(SetupError):
+    code = "unusable_folder"
 
 
 class ProcessFailed(SetupError):

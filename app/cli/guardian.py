@@ -34,6 +34,7 @@ class Guardian:
 
     def _tell(self, line: str) -> None:
         if self._popen.poll() is not None:
+            _pipe(self._popen).close()
             self._popen = _start()
             line = "".join(f"+{group}\n" for group in self._groups)
         _pipe(self._popen).write(line)

@@ -21,6 +21,7 @@ from app.cli.up import up
 from app.cli.web import web
 from app.cli.worker import worker
 from app.core.errors import PrereadError
+from benchmarks.main import bench
 
 cli = typer.Typer(
     help="Answers questions about documents it has already read.",
@@ -31,6 +32,7 @@ cli = typer.Typer(
 
 for command in (up, add, ls, rm, ask, precompute, status, doctor, demo):
     cli.command()(command)
+cli.add_typer(bench, name="bench")
 for process in (engine, web, worker, beat):
     cli.command(rich_help_panel="Processes (`preread up` starts them; for running them one by one)")(process)
 

@@ -8,17 +8,17 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError
 
-from app.cli.errors import ProgramMissing, UnsafeFolder
+from app.cli.errors import ProgramMissing, UnusableFolder
 
 _MEMORY = "256mb"
 
 
 def redis_command(socket: Path) -> list[str]:
-    """Raises ProgramMissing when there is no redis-server, UnsafeFolder when the socket's folder is not ours."""
+    """Raises ProgramMissing when there is no redis-server, UnusableFolder when the socket's folder is not ours."""
     folder = socket.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_uid != os.getuid():
-        raise UnsafeFolder(f"{folder} belongs to another user.", "Remove it, or set PREREAD_STATE_DIR to a short path.")
+        raise UnusableFolder(f"{folder} belongs to another user.", "Remove it, or set PREREAD_STATE_DIR to a short path.")
     options = {
         "port": "0",
         "unixsocket": str(socket),

@@ -2,7 +2,6 @@
 
 _MOST = 5
 _WINDOW_SECONDS = 60.0
-_FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 10.0
 
 
@@ -10,7 +9,8 @@ class Restarts:
     """Counts deaths: more than five within a minute are too many, and so are more than five in a row before the
     process was ever ready (a slow starter would otherwise crash for ever)."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_pause_seconds: float = 0.5) -> None:
+        self._first_pause_seconds = first_pause_seconds
         self._recent: list[float] = []
         self._never_ready = 0
 
@@ -22,4 +22,4 @@ class Restarts:
         deaths = max(len(self._recent), self._never_ready)
         if deaths > _MOST:
             return None
-        return min(_FIRST_PAUSE_SECONDS * 2.0 ** (deaths - 1), _LONGEST_PAUSE_SECONDS)
+        return min(self._first_pause_seconds * 2.0 ** (deaths - 1), _LONGEST_PAUSE_SECONDS)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.cli.errors import AlreadyRunning
+from app.cli.errors import AlreadyRunning, UnusableFolder
 
 
 def lock_path(state_dir: Path) -> Path:
@@ -15,10 +15,15 @@ def lock_path(state_dir: Path) -> Path:
 
 @contextmanager
 def hold_state(state_dir: Path) -> Iterator[None]:
-    """Raises AlreadyRunning when another process holds the folder."""
+    """Raises AlreadyRunning when another process holds the folder, UnusableFolder when it cannot be written to."""
     path = lock_path(state_dir)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UnusableFolder(
+            f"{state_dir} cannot be used: {error.strerror}.", "Set PREREAD_STATE_DIR to a folder you may write to."
+        ) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -39,7 +44,7 @@ def holder_of(state_dir: Path) -> int | None:
     """Process id of the `preread up` that runs on this folder, if one does."""
     try:
         descriptor = os.open(lock_path(state_dir), os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Self
@@ -29,10 +29,10 @@ class Stage:
 @dataclass
 class _Child:
     spec: ProcessSpec
+    restarts: Restarts
     process: ManagedProcess | None = None
     ready: bool = False
     start_at: float = 0.0
-    restarts: Restarts = field(default_factory=Restarts)
 
 
 class Supervisor:
@@ -44,12 +44,19 @@ class Supervisor:
     """
 
     def __init__(
-        self, stages: Sequence[Stage], *, log_dir: Path, say: Callable[[str], None], grace_seconds: float = 20.0
+        self,
+        stages: Sequence[Stage],
+        *,
+        log_dir: Path,
+        say: Callable[[str], None],
+        grace_seconds: float = 20.0,
+        restarts: Callable[[], Restarts] = Restarts,
     ) -> None:
         self._stages = stages
         self._log_dir = log_dir
         self._say = say
         self._grace_seconds = grace_seconds
+        self._restarts = restarts
         self._children: list[list[_Child]] = []
         self._stop = threading.Event()
         self._guardian = Guardian()
@@ -86,7 +93,7 @@ class Supervisor:
                 return
             if stage.prepare:
                 stage.prepare()
-            children = [_Child(spec) for spec in stage.processes]
+            children = [_Child(spec, self._restarts()) for spec in stage.processes]
             self._children.append(children)
             for child in children:
                 self._launch(child)

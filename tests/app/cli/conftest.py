@@ -1,0 +1,45 @@
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.cli.processes import ProcessSpec
+from app.core.settings import Settings, get_settings
+
+
+@pytest.fixture
+def wait_for() -> Callable[[Callable[[], object]], None]:
+    def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture
+def python_process() -> Callable[..., ProcessSpec]:
+    def make(name: str, program: str, **options: object) -> ProcessSpec:
+        return ProcessSpec(name, [sys.executable, "-c", program], **options)
+
+    return make
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(_env_file=None, state_dir=tmp_path / "state", models_dir=tmp_path / "models")
+
+
+@pytest.fixture
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The process's own settings point at an empty state folder and at ports where nothing listens."""
+    monkeypatch.setenv("PREREAD_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("PREREAD_MODELS_DIR", str(tmp_path / "models"))
+    monkeypatch.setenv("PREREAD_WEB_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("PREREAD_ENGINE_PORT", "9")
+    get_settings.cache_clear()
+    yield tmp_path / "state"
+    get_settings.cache_clear()

@@ -1,0 +1,85 @@
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from app.cli.client import ApiClient
+from app.cli.errors import NotRunning, Refused
+
+PROBLEM = {"detail": "There is no document doc_x.", "hint": "See preread ls.", "code": "not_found"}
+
+
+@pytest.fixture
+def server():
+    """Answers every request with `server.answer`: status, content type, body."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.server.asked.append(self.path)
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            status, kind, body = self.server.answer
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_DELETE = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.asked = []
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def client(server):
+    with ApiClient(f"http://127.0.0.1:{server.server_port}") as client:
+        yield client
+
+
+def test_a_problem_keeps_its_sentence_hint_and_code(server, client) -> None:
+    server.answer = 404, "application/problem+json", json.dumps(PROBLEM).encode()
+    with pytest.raises(Refused) as caught:
+        client.delete("doc_x")
+    assert (caught.value.message, caught.value.hint, caught.value.problem_code) == tuple(PROBLEM.values())
+
+
+def test_another_program_on_the_port_is_told_apart(server, client) -> None:
+    server.answer = 502, "text/html", b"<h1>Bad gateway</h1>"
+    with pytest.raises(Refused, match="not as Preread does"):
+        client.status()
+
+
+def test_nothing_there_says_how_to_start() -> None:
+    with ApiClient("http://127.0.0.1:9") as client, pytest.raises(NotRunning) as caught:
+        client.status()
+    assert caught.value.hint == "Start it: preread up"
+
+
+def test_not_ready_is_an_answer(server, client) -> None:
+    parts = [{"name": "engine", "ok": False, "message": "loading", "hint": ""}]
+    server.answer = 503, "application/json", json.dumps({"ready": False, "parts": parts}).encode()
+    assert client.readiness().parts[0].message == "loading"
+
+
+def test_a_stream_ends_at_done(server, client) -> None:
+    server.answer = 200, "text/event-stream", b'event: delta\ndata: {"text": "a"}\n\nevent: done\ndata: {}\n\n'
+    assert [event.name for event in client.ask_streaming({})] == ["delta", "done"]
+
+
+def test_an_error_event_is_raised(server, client) -> None:
+    server.answer = 200, "text/event-stream", f"event: error\ndata: {json.dumps(PROBLEM)}\n\n".encode()
+    with pytest.raises(Refused, match="no document"):
+        list(client.ask_streaming({}))
+
+
+def test_a_stream_that_just_ends_is_an_error(server, client) -> None:
+    server.answer = 200, "text/event-stream", b'event: delta\ndata: {"text": "half"}\n\n'
+    with pytest.raises(Refused, match="before it was complete"):
+        list(client.ask_streaming({}))

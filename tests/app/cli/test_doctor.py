@@ -1,0 +1,96 @@
+import json
+import socket
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.checks import installation, machine, services
+from app.cli.checks.finding import Level
+from app.cli.doctor import findings_of
+from app.cli.main import cli
+from app.cli.stack import migrate
+from app.cli.state_lock import hold_state
+
+
+def test_a_machine_that_is_set_up_but_not_started_has_no_failure(own_state, settings) -> None:
+    elsewhere = settings.model_copy(update={"engine_port": 9, "web_url": "http://127.0.0.1:9"})
+    findings = {finding.name: finding for finding in findings_of(elsewhere) if finding.name not in {"pages", "ports"}}
+    assert [name for name, finding in findings.items() if finding.level is Level.FAIL] == []
+    assert {"redis", "engine", "worker", "web"} <= {n for n, f in findings.items() if f.level is Level.WARN}
+    assert findings["engine"].hint == "Start Preread: preread up"
+
+
+def test_every_finding_that_is_not_ok_says_how_to_mend_it(settings) -> None:
+    elsewhere = settings.model_copy(update={"engine_port": 9, "web_url": "http://127.0.0.1:9"})
+    assert [finding for finding in findings_of(elsewhere) if finding.level is not Level.OK and not finding.hint] == []
+
+
+def test_parts_that_should_be_running_and_are_not_are_failures(settings) -> None:
+    elsewhere = settings.model_copy(update={"engine_port": 9})
+    with hold_state(settings.state_dir):
+        assert services.check_engine(elsewhere).level is Level.FAIL
+        finding = services.check_redis(elsewhere)
+    assert finding.level is Level.FAIL
+    assert "redis.log" in finding.hint
+
+
+def test_services_elsewhere_that_do_not_answer_are_failures_without_their_passwords(settings) -> None:
+    elsewhere = settings.model_copy(
+        update={"redis_url": "redis://:hunter2@127.0.0.1:9/0", "engine_url": "http://127.0.0.1:9"}
+    )
+    redis, engine = services.check_redis(elsewhere), services.check_engine(elsewhere)
+    assert (redis.level, engine.level) == (Level.FAIL, Level.FAIL)
+    assert "hunter2" not in redis.message
+
+
+def test_a_taken_port_is_found(settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = settings.model_copy(update={"port": server.getsockname()[1]})
+        finding = machine.check_ports(taken)
+    assert finding.level is Level.FAIL
+    assert "PREREAD_PORT" in finding.hint
+
+
+def test_a_database_of_another_version_is_found(settings) -> None:
+    assert services.check_database(settings).level is Level.OK
+    migrate(settings)
+    assert services.check_database(settings).message == "up to date"
+    (settings.state_dir / "preread.db").unlink()
+    (settings.state_dir / "preread.db").touch()
+    assert services.check_database(settings).level is Level.FAIL
+
+
+def test_a_state_folder_that_is_a_file_is_found(settings) -> None:
+    settings.state_dir.write_text("not a folder")
+    assert machine.check_state_folder(settings).level is Level.FAIL
+
+
+@pytest.mark.parametrize(
+    ("files", "level"),
+    [(["config.json"], Level.FAIL), (["config.json", "model.safetensors"], Level.OK), ([], Level.FAIL)],
+)
+def test_a_model_folder_needs_a_config_and_weights(settings, tmp_path, files, level) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name in files:
+        (folder / name).touch()
+    assert machine.check_model(settings.model_copy(update={"model": str(folder)})).level is level
+
+
+def test_memory_far_too_short_is_found(settings) -> None:
+    greedy = settings.model_copy(update={"engine_kv_gib": 1_000_000})
+    finding = machine.check_memory(greedy)
+    assert finding.level is Level.FAIL
+    assert "PREREAD_ENGINE_KV_GIB" in finding.hint
+
+
+def test_pages_that_were_not_built_are_found(tmp_path) -> None:
+    assert installation.check_pages(tmp_path / "index.html").hint == "Run: make setup"
+
+
+def test_the_exit_code_says_whether_something_failed(own_state, monkeypatch) -> None:
+    own_state.write_text("not a folder")
+    result = CliRunner().invoke(cli, ["doctor", "--json"])
+    assert result.exit_code == 1
+    findings = json.loads(result.stdout)["findings"]
+    assert {"name", "level", "message", "hint"} == set(findings[0])

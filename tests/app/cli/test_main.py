@@ -1,0 +1,47 @@
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.main import cli, main
+from app.cli.state_lock import hold_state
+from app.core.settings import get_settings
+
+COMMANDS = {"up", "add", "ls", "rm", "ask", "precompute", "status", "doctor", "demo", "engine", "web", "worker", "beat"}
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["preread", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return caught.value.code
+
+
+def test_every_command_is_there_and_says_what_it_does() -> None:
+    assert {command.callback.__name__ for command in cli.registered_commands} >= COMMANDS
+    for name in COMMANDS:
+        assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [("ls",), ("ask", "Why?"), ("ask", "Why?", "--json"), ("status",), ("rm", "doc_1")]
+)
+def test_without_a_running_service_commands_say_how_to_start_it(own_state, monkeypatch, capsys, arguments) -> None:
+    assert run_main(monkeypatch, *arguments) == 1
+    output = capsys.readouterr()
+    assert "Preread is not running" in output.err
+    assert "Start it: preread up" in output.err
+    assert "Traceback" not in output.err + output.out
+
+
+def test_a_wrong_setting_is_named_without_a_traceback(own_state, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("PREREAD_PORT", "many")
+    get_settings.cache_clear()
+    assert run_main(monkeypatch, "ls") == 1
+    assert "PREREAD_PORT: " in capsys.readouterr().err
+
+
+def test_a_second_up_on_the_same_state_is_refused(own_state, monkeypatch, capsys) -> None:
+    with hold_state(own_state):
+        assert run_main(monkeypatch, "up") == 1
+    assert "already running" in capsys.readouterr().err
