@@ -168,7 +168,7 @@ def _kv(session: Session, version_ids: Sequence[str], ready: ColumnElement[bool]
         .subquery()
     )
     stored = select(blobs.c.version_id, func.sum(blobs.c.bytes)).group_by(blobs.c.version_id)
-    chunks_ready = dict(session.execute(opened).tuples().all())
+    chunks_ready = dict(session.execute(opened).all())
     return {
         version_id: _Kv(chunks_ready.get(version_id, 0), int(size)) for version_id, size in session.execute(stored)
     }

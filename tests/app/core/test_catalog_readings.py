@@ -1,0 +1,125 @@
+"""Readings: wanted before they are made, gone when nobody shares them."""
+
+from dataclasses import replace
+
+import pytest
+from catalog_rig import TENANT, Clock, Library, ids_hash, wanted
+
+from app.core.catalog import Catalog, Document, ReadingState
+
+
+@pytest.fixture
+def document(catalog: Catalog, library: Library) -> Document:
+    document = library.add("travel.md")
+    library.publish(document, "text")
+    claimed = catalog.claim(document.id, "worker", 60)
+    assert claimed
+    return claimed
+
+
+def test_a_reading_is_wanted_then_ready(catalog: Catalog, document: Document, clock: Clock) -> None:
+    reading = replace(wanted("text"), conditioning_hash="c" * 64, profile_id="p" * 32)
+    catalog.want_readings(document.id, "worker", [reading])
+    (record,) = catalog.readings(TENANT, [ids_hash("text")])
+    assert (record.state, record.n_tokens, record.bytes, record.error) == (ReadingState.WANTED, 0, 0, None)
+    assert {field: getattr(record, field) for field in vars(reading)} == vars(reading)
+    assert catalog.kv_bytes(TENANT) == 0
+
+    clock.advance(5)
+    assert catalog.reading_ready(TENANT, reading.key, 4, 2**33)
+    (ready,) = catalog.readings(TENANT, [ids_hash("text")])
+    assert ready == replace(record, state=ReadingState.READY, n_tokens=4, bytes=2**33, updated_at=clock.now)
+    assert catalog.kv_bytes(TENANT) == 2**33
+    assert catalog.kv_bytes("other") == 0
+
+
+def test_wanting_again_keeps_what_is_ready_and_revives_what_failed(catalog: Catalog, document: Document) -> None:
+    good, bad = wanted("text"), wanted("text", model="other model")
+    catalog.want_readings(document.id, "worker", [good, bad])
+    catalog.reading_ready(TENANT, good.key, 4, 100)
+    assert catalog.reading_failed(TENANT, bad.key, "The engine \0 died.")
+    states = {record.key: record for record in catalog.readings(TENANT, [ids_hash("text")])}
+    assert states[bad.key].state is ReadingState.FAILED
+    assert states[bad.key].error == "The engine \N{REPLACEMENT CHARACTER} died."
+
+    catalog.want_readings(document.id, "worker", [good, bad, good])
+    after = {record.key: record for record in catalog.readings(TENANT, [ids_hash("text")])}
+    assert after[good.key] == states[good.key]
+    assert (after[bad.key].state, after[bad.key].error) == (ReadingState.WANTED, None)
+
+
+def test_a_preamble_has_a_reading_of_its_own(catalog: Catalog) -> None:
+    preamble = wanted("preamble")
+    catalog.want_preamble(preamble)
+    catalog.want_preamble(preamble)
+    assert catalog.reading_ready(TENANT, preamble.key, 30, 7)
+    assert catalog.kv_bytes(TENANT) == 7
+
+
+def test_a_reading_that_is_ready_after_its_document_was_deleted_is_not_wanted(
+    catalog: Catalog, document: Document
+) -> None:
+    reading = wanted("text")
+    catalog.want_readings(document.id, "worker", [reading])
+    catalog.begin_delete(TENANT, document.id)
+    orphans = catalog.orphaned_keys(TENANT, [ids_hash("text")])
+    assert [orphan.key for orphan in orphans] == [reading.key]
+    assert catalog.drop_readings(TENANT, [reading.key, "unknown"]) == 1
+    assert not catalog.reading_ready(TENANT, reading.key, 4, 100)
+    assert not catalog.reading_failed(TENANT, reading.key, "late")
+    assert catalog.readings(TENANT, [ids_hash("text")]) == []
+
+
+def test_a_reading_is_orphaned_only_when_no_live_chunk_shares_it(catalog: Catalog, library: Library) -> None:
+    a, b = library.add("a.md"), library.add("b.md")
+    library.publish(a, "only a", "shared")
+    library.publish(b, "shared")
+    library.preread(a, wanted("only a"), wanted("only a", model="older"), wanted("shared"))
+    hashes = [ids_hash("only a"), ids_hash("shared")]
+
+    assert catalog.orphaned_keys(TENANT, hashes) == []
+    assert {orphan.key for orphan in catalog.orphaned_keys(TENANT, hashes, excluding=a.id)} == {
+        wanted("only a").key,
+        wanted("only a", model="older").key,
+    }
+    catalog.begin_delete(TENANT, a.id)
+    assert {orphan.ids_hash for orphan in catalog.orphaned_keys(TENANT, hashes)} == {ids_hash("only a")}
+    catalog.begin_delete(TENANT, b.id)
+    assert {orphan.ids_hash for orphan in catalog.orphaned_keys(TENANT, hashes)} == set(hashes)
+
+
+def test_a_chunk_that_survives_into_the_next_version_keeps_its_reading(catalog: Catalog, library: Library) -> None:
+    document = library.add("travel.md", "v1")
+    library.publish(document, "kept", "removed")
+    library.preread(document, wanted("kept"), wanted("removed"))
+    hashes = [ids_hash("kept"), ids_hash("removed")]
+    changed = library.add("travel.md", "v2")
+    library.chunked(changed, "kept", "new")
+    assert catalog.orphaned_keys(TENANT, hashes) == []
+    library.publish(changed, "kept", "new")
+    assert [orphan.key for orphan in catalog.orphaned_keys(TENANT, hashes)] == [wanted("removed").key]
+
+
+def test_another_tenants_chunk_shares_nothing(catalog: Catalog, library: Library) -> None:
+    mine = library.add("a.md")
+    library.publish(mine, "text")
+    library.publish(library.add("a.md", tenant="other"), "text")
+    library.preread(mine, wanted("text"))
+    catalog.begin_delete(TENANT, mine.id)
+    assert len(catalog.orphaned_keys(TENANT, [ids_hash("text")])) == 1
+    assert catalog.orphaned_keys("other", [ids_hash("text")]) == []
+    assert catalog.drop_readings("other", [wanted("text").key]) == 0
+
+
+def test_more_hashes_than_a_statement_can_bear_are_looked_up(catalog: Catalog, library: Library) -> None:
+    texts = [f"text {n}" for n in range(1201)]
+    document = library.add("long.md")
+    library.publish(document, *texts)
+    catalog.claim(document.id, "worker", 60)
+    catalog.want_readings(document.id, "worker", [wanted(text) for text in texts])
+    hashes = [ids_hash(text) for text in texts]
+    assert len(catalog.readings(TENANT, hashes)) == 1201
+    catalog.begin_delete(TENANT, document.id)
+    orphans = catalog.orphaned_keys(TENANT, iter(hashes))
+    assert catalog.drop_readings(TENANT, (orphan.key for orphan in orphans)) == 1201
+    assert catalog.readings(TENANT, hashes) == []
