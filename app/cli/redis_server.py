@@ -18,7 +18,9 @@ def redis_command(socket: Path) -> list[str]:
     folder = socket.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_uid != os.getuid():
-        raise UnusableFolder(f"{folder} belongs to another user.", "Remove it, or set PREREAD_STATE_DIR to a short path.")
+        raise UnusableFolder(
+            f"{folder} belongs to another user.", "Remove it, or set PREREAD_STATE_DIR to a short path."
+        )
     options = {
         "port": "0",
         "unixsocket": str(socket),
