@@ -23,6 +23,7 @@ _DTYPES = {torch.bfloat16: 1, torch.float16: 2, torch.float32: 3}
 _READING_OF = {code: reading for reading, code in _READINGS.items()}
 _DTYPE_OF = {code: dtype for dtype, code in _DTYPES.items()}
 
+_PADDING_AT = 15
 FIXED_BYTES = _FIXED.size
 LAYER_BYTES = _LAYER.size
 
@@ -119,9 +120,6 @@ class Header:
             )
         except (KeyError, BadName, TooLarge) as error:
             raise CorruptBlob(f"The header is invalid: {error}") from error
-
-
-_PADDING_AT = 15
 
 
 def _identity(reading: Reading, hashes: list[bytes]) -> BlobIdentity:
