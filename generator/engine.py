@@ -1,7 +1,7 @@
 """The client of the engine: vLLM's OpenAI-compatible server with our connector, reached over HTTP."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,7 +94,7 @@ class EngineClient:
 
     async def generate(
         self, token_ids: list[int], request: FusionRequest, sampling: Sampling
-    ) -> AsyncIterator[Delta | Finished]:
+    ) -> AsyncGenerator[Delta | Finished]:
         """Stream the answer; closing the iterator closes the connection, which aborts the generation in vLLM."""
         body = _completion_body(token_ids, request, sampling, stream=True)
         finish_reason: str | None = None

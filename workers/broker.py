@@ -3,6 +3,7 @@
 import json
 from base64 import b64decode
 from datetime import timedelta
+from typing import Any
 
 from celery import Celery
 
@@ -15,6 +16,7 @@ QUEUE = "preread"
 URGENT, SOON, WHENEVER = 0, 3, 6
 
 _CONNECT_SECONDS = 2
+_ANSWER_SECONDS = 10
 _REDELIVERY_SECONDS = 3600
 _TASK_SECONDS = 1800
 
@@ -42,6 +44,12 @@ def make_celery(settings: Settings) -> Celery:
         broker_transport_options={
             "visibility_timeout": _REDELIVERY_SECONDS,
             "socket_connect_timeout": _CONNECT_SECONDS,
+            "socket_timeout": _ANSWER_SECONDS,
+            # For senders; a worker tries to reach its broker for as long as it lives.
+            "max_retries": 1,
+            "interval_start": 0,
+            "interval_step": 0.1,
+            "interval_max": 0.2,
             "priority_steps": [URGENT, SOON, WHENEVER],
             "queue_order_strategy": "priority",
         },
@@ -70,7 +78,7 @@ def queued(celery: Celery) -> set[tuple[str, str]]:
     """
     with celery.connection_for_read() as connection:
         connection.ensure_connection(max_retries=1, timeout=_CONNECT_SECONDS)
-        channel = connection.default_channel
+        channel: Any = connection.default_channel
         messages = [
             json.loads(message)
             for priority in (URGENT, SOON, WHENEVER)

@@ -7,7 +7,9 @@ from celery.signals import worker_ready
 from app.core.settings import get_settings
 from workers.broker import URGENT, make_celery
 
-app = make_celery(get_settings())
+_settings = get_settings()
+(_settings.state_dir / "run").mkdir(parents=True, exist_ok=True)  # beat keeps its schedule there
+app = make_celery(_settings)
 app.set_current()
 
 

@@ -48,25 +48,11 @@ class DocumentFiles:
         """Copy an upload to disk. Raises FileTooLarge, EmptyFile."""
         self._incoming.mkdir(parents=True, exist_ok=True)
         path = self._incoming / uuid4().hex
-        digest, size = sha256(), 0
         try:
-            with path.open("xb") as file:
-                while piece := source.read(_PIECE_BYTES):
-                    size += len(piece)
-                    if size > limit_bytes:
-                        raise FileTooLarge(
-                            f"The file is larger than {limit_bytes} bytes.", "PREREAD_MAX_UPLOAD_BYTES sets the limit."
-                        )
-                    digest.update(piece)
-                    file.write(piece)
-                file.flush()
-                os.fsync(file.fileno())
-            if not size:
-                raise EmptyFile("The file is empty.")
+            return _copy(source, path, limit_bytes)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        return Incoming(path, digest.hexdigest(), size)
 
     def keep(self, incoming: Incoming, tenant: str, document_id: str) -> None:
         """Make an arrived file the document's. Repeatable with the same bytes."""
@@ -136,6 +122,24 @@ class DocumentFiles:
 
     def _text(self, tenant: str, document_id: str, digest: str) -> Path:
         return self._document(tenant, document_id) / f"{_checked(digest)}.txt"
+
+
+def _copy(source: BinaryIO, path: Path, limit_bytes: int) -> Incoming:
+    digest, size = sha256(), 0
+    with path.open("xb") as file:
+        while piece := source.read(_PIECE_BYTES):
+            size += len(piece)
+            if size > limit_bytes:
+                raise FileTooLarge(
+                    f"The file is larger than {limit_bytes} bytes.", "PREREAD_MAX_UPLOAD_BYTES sets the limit."
+                )
+            digest.update(piece)
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    if not size:
+        raise EmptyFile("The file is empty.")
+    return Incoming(path, digest.hexdigest(), size)
 
 
 def _checked(name: str) -> str:

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from retrieval.index import IndexedChunk
+
 from app.core.catalog import (
     Catalog,
     ChunkRecord,
@@ -17,7 +19,6 @@ from app.core.catalog import (
 from app.core.errors import PrereadError, Unavailable
 from kvstore.key import ids_hash
 from retrieval.chunking import split
-from retrieval.index import IndexedChunk
 from retrieval.parsing import ParsedDocument, parse
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext

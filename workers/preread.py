@@ -15,8 +15,8 @@ from kvstore.blob import BlobIdentity, encode_blob
 from kvstore.codec import LOSSLESS
 from kvstore.errors import CorruptStaging, TooLarge
 from kvstore.key import Reading
-from kvstore.store import Hit
 from kvstore.staging import read_staged, staged_path
+from kvstore.store import Hit
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
 
@@ -122,7 +122,7 @@ def _missing(tenant: str, pieces: Sequence[_Piece], context: WorkerContext) -> l
         elif key not in ready:
             found = context.store.get(tenant, piece.identity)
             if isinstance(found, Hit):
-                _report(tenant, piece, found.blob.nbytes, context)
+                _report(tenant, piece, len(found.blob.data), context)
             else:
                 missing.append(piece)
     return missing

@@ -44,7 +44,7 @@ class Waker:
     def workers(self) -> int:
         """How many workers answer within a second; the first answer ends the wait."""
         try:
-            return len(self._celery.control.ping(timeout=1.0, limit=1))
+            return len(self._celery.control.ping(timeout=1.0, limit=1) or ())
         except OperationalError:
             return 0
 

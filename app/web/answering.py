@@ -7,6 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from retrieval.passages import cite
+from retrieval.search import Passage
+
 from app.core.errors import PrereadError
 from app.web.asked import Asked, Generation, Preparing
 from app.web.lookups import Lookup, Lookups, disabled
@@ -30,12 +33,10 @@ from app.web.schemas.ask import (
 )
 from app.web.services import Services
 from app.web.stream import Event
-from generator.engine import Delta, Finished
+from generator.engine import Finished
 from generator.errors import EngineFailed, EngineUnavailable
 from generator.policy import PolicyName
 from generator.report import FusionReport
-from retrieval.passages import cite
-from retrieval.search import Passage
 
 log = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from fastapi.concurrency import run_in_threadpool
+from retrieval.search import Passage
 
 from app.core.catalog import Catalog, ReadingRecord
 from app.web.services import Services
@@ -17,7 +18,6 @@ from kvstore.identity import BlobIdentity
 from kvstore.key import Reading, ids_hash
 from kvstore.lookup import explain_miss
 from kvstore.reasons import MissReason, StoreMiss
-from retrieval.search import Passage
 from workers.precompute import precompute
 
 log = logging.getLogger(__name__)
@@ -116,10 +116,11 @@ def _lookup(
 ) -> Lookup:
     if outcome.tier is not None:
         return Lookup(passage, outcome.tier, None)
-    if outcome.reason not in StoreMiss:
-        return Lookup(passage, None, MissReason(str(outcome.reason)))
+    reason = str(outcome.reason)
+    if reason not in StoreMiss:
+        return Lookup(passage, None, MissReason(reason))
     own = next((record for record in records if record.key == identity.key), None)
     others = [
         record for record in records if record.ids_hash == identity.ids_hash and record.key != identity.key
     ]
-    return Lookup(passage, None, explain_miss(StoreMiss(outcome.reason), own, others, expected=identity))
+    return Lookup(passage, None, explain_miss(StoreMiss(reason), own, others, expected=identity))

@@ -22,12 +22,11 @@ class ProblemResponse(JSONResponse):
 
 
 def problem_of(error: Exception, instance: str) -> Problem:
-    """The problem that tells a client about `error`; `instance` names the request. Unexpected errors say nothing of themselves."""
+    """What a client is told of `error`; `instance` names the request. An unexpected error says nothing of itself."""
     if isinstance(error, PrereadError):
         return _problem(error.status, error.code, error.message, error.hint, instance)
-    return _problem(
-        500, "internal_error", "Something went wrong inside Preread.", "The log of the web process has the details.", instance
-    )
+    message, hint = "Something went wrong inside Preread.", "The log of the web process has the details."
+    return _problem(500, "internal_error", message, hint, instance)
 
 
 def install_problems(app: FastAPI) -> None:

@@ -1,5 +1,6 @@
 import pickle
 from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -41,7 +42,7 @@ def test_every_year_has_one_start_a_date(zone, minutes, day):
     at = time(minutes // 60, minutes % 60)
     begin = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)
     found = starts(begin, 8, ZoneInfo(zone), at)
-    gaps = [(after - before).total_seconds() / 3600 for before, after in zip(found, found[1:], strict=False)]
+    gaps = [(after - before).total_seconds() / 3600 for before, after in pairwise(found)]
     assert all(22 <= gap <= 26 for gap in gaps)
     assert len({start.astimezone(ZoneInfo(zone)).date() for start in found}) == 8
 

@@ -41,7 +41,7 @@ class PageHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith(_HASHED) and message["status"] == 200:  # noqa: PLR2004
+                if scope["path"].startswith(_HASHED) and message["status"] == 200:
                     headers["Cache-Control"] = "public, max-age=31536000, immutable"
                 else:
                     headers.setdefault("Cache-Control", "no-cache")

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 
 class CacheMode(StrEnum):
@@ -33,7 +33,11 @@ class AskRequest(BaseModel):
         json_schema_extra={"examples": [{"question": "How many days of leave do I have?", "stream": True}]},
     )
 
-    question: Annotated[str, Field(min_length=1, max_length=100_000, description="The question, in any language.")]
+    question: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=100_000),
+        Field(description="The question, in any language."),
+    ]
     scope: Scope = Field(default_factory=lambda: Scope(document_ids=None), description="Which documents may be used.")
     stream: bool = Field(False, description="Answer as server-sent events.")
     max_tokens: int | None = Field(None, ge=1, le=131_072, description="Longest answer, in tokens.")

@@ -1,0 +1,105 @@
+import io
+from dataclasses import dataclass, field
+
+import pytest
+from staging_engine import FINGERPRINT, StagingEngine
+
+from app.core.catalog import Catalog, Document
+from app.core.settings import Settings
+from generator.chat import ModelTokenizer
+from generator.identity import chunk_identity
+from generator.model_source import resolve_model
+from generator.preamble import build_preamble
+from kvstore.key import Reading
+from kvstore.store import ChunkStore
+from kvstore.tiers.disk import DiskTier
+from retrieval.embedding import Embedder
+from retrieval.index import QdrantIndex
+from workers.context import WorkerContext
+from workers.files import DocumentFiles
+from workers.purge import Purge
+
+
+@dataclass
+class NotingWaker:
+    """Keeps what a broker would carry."""
+
+    woken: list[tuple[str, str]] = field(default_factory=list)
+
+    def wake_ingest(self, document_id: str) -> bool:
+        self.woken.append(("ingest", document_id))
+        return True
+
+    def wake_preread(self, document_id: str) -> bool:
+        self.woken.append(("preread", document_id))
+        return True
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    return ModelTokenizer(resolve_model(Settings()))
+
+
+@pytest.fixture(scope="session")
+def embedder():
+    return Embedder(Settings())
+
+
+@pytest.fixture
+def context(tmp_path, tokenizer, embedder):
+    settings = Settings(state_dir=tmp_path / "state", chunk_tokens=48)
+    catalog = Catalog(settings.effective_database_url)
+    catalog.migrate()
+    index = QdrantIndex(settings, embedder.dimension)
+    store = ChunkStore([DiskTier(settings.effective_kv_dir, settings.kv_disk_bytes)])
+    engine = StagingEngine(settings.effective_staging_dir)
+    files = DocumentFiles(settings.files_dir)
+    yield WorkerContext(
+        settings=settings,
+        catalog=catalog,
+        files=files,
+        tokenizer=tokenizer,
+        preamble=build_preamble(tokenizer, settings),
+        embedder=embedder,
+        index=index,
+        store=store,
+        engine=engine,
+        purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
+        waker=NotingWaker(),
+    )
+    index.close()
+    catalog.close()
+
+
+@pytest.fixture
+def add(context):
+    """Add a document as web does."""
+
+    def add(name: str, data: bytes | str) -> Document:
+        incoming = context.files.receive(io.BytesIO(data.encode() if isinstance(data, str) else data), 10**7)
+        document, _ = context.catalog.add_document(
+            context.settings.tenant, name, incoming.sha256, "text/plain", incoming.size_bytes
+        )
+        context.files.keep(incoming, context.settings.tenant, document.id)
+        return document
+
+    return add
+
+
+@pytest.fixture
+def leftovers(context):
+    """Everything that documents leave behind, counted; the preamble's own KV belongs to none."""
+
+    def count() -> dict[str, int]:
+        tenant = context.settings.tenant
+        root = context.settings.state_dir
+        preamble = chunk_identity(FINGERPRINT, (), context.preamble.ids, Reading.OPENING).key
+        return {
+            "documents": context.catalog.list_documents(tenant).total,
+            "vectors": context.index.count(tenant),
+            "files": sum(path.is_file() for path in (root / "files").rglob("*")),
+            "kv": sum(path.stem != preamble for path in (root / "kv").rglob("*.kv")),
+            "staged": sum(path.is_file() for path in (root / "staging").rglob("*")),
+        }
+
+    return count

@@ -1,0 +1,143 @@
+from datetime import UTC, datetime
+
+import pytest
+
+import workers.ingest
+from app.core.catalog import DocumentState
+from kvstore.key import ids_hash
+from retrieval.errors import IndexUnavailable
+from retrieval.search import Retriever
+from workers.claim import claimed
+from workers.deletion import delete_document
+from workers.ingest import ingest
+from workers.upkeep import reconcile
+
+TENANT = "default"
+LEAVE = (
+    "# Leave\n\n"
+    + "\n\n".join(f"Rule {n}: a clerk of grade {n} has {20 + n} days of leave in a year." for n in range(12))
+    + "\n"
+)
+
+
+def state(context, document):
+    return context.catalog.get_document(TENANT, document.id).state
+
+
+def retrieve(context, question):
+    retriever = Retriever(context.embedder, context.index, context.catalog)
+    return retriever.retrieve(TENANT, question, 50, -1.0, None)
+
+
+def test_an_ingested_document_is_found_word_for_word(context, add):
+    document = add("leave.md", LEAVE)
+    assert ingest(document.id, context)
+    record = context.catalog.get_document(TENANT, document.id)
+    assert (record.state, record.title, record.pending_version_id) == (DocumentState.INDEXED, "Leave", None)
+    version = context.catalog.get_version(record.current_version_id)
+    text = context.files.text(TENANT, document.id, version.sha256)
+    chunks = context.catalog.chunks_of(version.id)
+    assert len(chunks) > 3
+    assert context.index.count(TENANT, document.id) == len(chunks)
+    for chunk in chunks:
+        assert text[chunk.start : chunk.end] == chunk.text
+        assert context.tokenizer.encode(chunk.text) == chunk.token_ids
+        assert chunk.ids_hash == ids_hash(chunk.token_ids)
+    assert retrieve(context, "How much leave has a clerk of grade 7?")
+
+
+def test_ingesting_twice_makes_nothing_twice(context, add, leftovers):
+    document = add("leave.md", LEAVE)
+    ingest(document.id, context)
+    before = leftovers()
+    assert ingest(document.id, context)
+    assert leftovers() == before
+
+
+def test_a_file_without_text_fails_with_the_reason_and_the_next_file_works(context, add):
+    empty = add("scan.txt", "  \n ")
+    good = add("leave.md", LEAVE)
+    assert not ingest(empty.id, context)
+    failed = context.catalog.get_document(TENANT, empty.id)
+    assert (failed.state, failed.failure_code) == (DocumentState.FAILED, "no_text_found")
+    assert ingest(good.id, context)
+
+
+def test_an_unexpected_error_fails_the_document_not_the_worker(context, add, monkeypatch):
+    document = add("leave.md", LEAVE)
+
+    def broken(data, name):
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("workers.ingest.parse", broken)
+    assert not ingest(document.id, context)
+    assert context.catalog.get_document(TENANT, document.id).failure_code == "unexpected_error"
+    monkeypatch.undo()
+    context.catalog.retry(document.id)
+    assert ingest(document.id, context)
+
+
+def test_an_index_that_does_not_answer_leaves_the_document_to_be_taken_up_again(context, add, monkeypatch):
+    document = add("leave.md", LEAVE)
+
+    def away(chunks):
+        raise IndexUnavailable("The index does not answer.")
+
+    monkeypatch.setattr(context.index, "upsert", away)
+    with pytest.raises(IndexUnavailable):
+        ingest(document.id, context)
+    assert state(context, document) is DocumentState.CHUNKED
+    monkeypatch.undo()
+    assert ingest(document.id, context)
+
+
+def test_a_document_that_another_worker_has_is_left_alone(context, add):
+    document = add("leave.md", LEAVE)
+    with claimed(context.catalog, document.id, 60):
+        assert not ingest(document.id, context)
+    assert state(context, document) is DocumentState.RECEIVED
+
+
+def test_a_file_still_on_its_way_is_waited_for(context):
+    document, _ = context.catalog.add_document(TENANT, "slow.md", "ab" * 32, "text/markdown", 4)
+    assert not ingest(document.id, context)
+    assert state(context, document) is DocumentState.RECEIVED
+
+
+def test_new_bytes_replace_the_old_text_everywhere(context, add):
+    document = add("leave.md", LEAVE)
+    ingest(document.id, context)
+    assert add("leave.md", "# Leave\n\nEverybody has forty days of leave.\n").id == document.id
+    assert any("grade" in passage.text for passage in retrieve(context, "leave")), "the old version still answers"
+    ingest(document.id, context)
+    assert any("forty" in passage.text for passage in retrieve(context, "leave"))
+    assert not any("grade" in passage.text for passage in retrieve(context, "leave"))
+    record = context.catalog.get_document(TENANT, document.id)
+    assert context.index.count(TENANT) == len(context.catalog.chunks_of(record.current_version_id))
+    assert context.catalog.retired_versions(document.id) == []
+
+
+@pytest.mark.parametrize("stage", ["parse", "split", "embed", "upsert", "publish"])
+def test_a_document_deleted_at_any_stage_of_ingest_leaves_nothing(context, add, leftovers, monkeypatch, stage):
+    document = add("leave.md", LEAVE)
+    place, name = {
+        "parse": (workers.ingest, "parse"),
+        "split": (workers.ingest, "split"),
+        "embed": (context.embedder, "embed_texts"),
+        "upsert": (context.index, "upsert"),
+        "publish": (context.catalog, "publish_version"),
+    }[stage]
+    original = getattr(place, name)
+
+    def then_deleted(*args, **kwargs):
+        monkeypatch.undo()
+        result = original(*args, **kwargs)
+        delete_document(TENANT, document.id, catalog=context.catalog, purge=context.purge, now=datetime.now(UTC))
+        return result
+
+    monkeypatch.setattr(place, name, then_deleted)
+    assert not ingest(document.id, context)
+    assert retrieve(context, "leave") == []
+    reconcile(context, set(), datetime.now(UTC))
+    found = leftovers()
+    assert (found["documents"], found["vectors"], found["files"]) == (0, 0, 0)
