@@ -1,6 +1,6 @@
 # Sourced: the pages, built from frontend/ into app/web/static.
 
-frontend_packages() { npm --prefix frontend ci --no-audit --no-fund --loglevel=error; }
+frontend_packages() { npm --prefix frontend ci --no-audit --no-fund --loglevel=error > /dev/null; }
 
 ensure_frontend_packages() {
     use_node
@@ -11,7 +11,7 @@ ensure_frontend_packages() {
 
 frontend_build() {
     ensure_frontend_packages
-    npm --prefix frontend run --silent build
+    npm --prefix frontend run --silent build -- --logLevel warn
 }
 
 ensure_frontend() {

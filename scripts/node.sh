@@ -1,7 +1,10 @@
-# Sourced: puts a Node of at least version 20, with npm, first in PATH; from a wheel where the machine has none.
+# Sourced: puts a Node that Vite accepts, with npm, first in PATH; from a wheel where the machine has none.
 
 node_is_enough() {
-    have node && have npm && [ "$(node -p 'process.versions.node.split(".")[0]' 2> /dev/null || echo 0)" -ge 20 ]
+    have node && have npm && node -e '
+        const [major, minor] = process.versions.node.split(".").map(Number)
+        process.exit(major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19) ? 0 : 1)
+    ' 2> /dev/null
 }
 
 node_from_wheel() {
@@ -17,6 +20,6 @@ node_from_wheel() {
 
 use_node() {
     if node_is_enough; then return; fi
-    step node "$(digest requirements/node.lock)" "no Node 20 here: taking Node from a Python wheel" node_from_wheel
+    step node "$(digest requirements/node.lock)" "no Node 20.19 or newer here: taking Node from a Python wheel" node_from_wheel
     export PATH="$VENV/node/bin:$PATH"
 }
