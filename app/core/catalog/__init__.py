@@ -3,6 +3,7 @@
 from app.core.catalog.catalog import Catalog
 from app.core.catalog.errors import (
     ClaimLost,
+    DatabaseUnavailable,
     DocumentGone,
     DocumentNotFound,
     InvalidTransition,
@@ -32,6 +33,7 @@ __all__ = [
     "ChunkCounts",
     "ChunkRecord",
     "ClaimLost",
+    "DatabaseUnavailable",
     "Document",
     "DocumentGone",
     "DocumentNotFound",

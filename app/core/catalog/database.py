@@ -8,7 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import Session
+
+from app.core.catalog.errors import DatabaseUnavailable
 
 _BUSY_TIMEOUT_SECONDS = 30
 _SQLITE_BEGIN = "preread_sqlite_begin"
@@ -22,7 +25,7 @@ class Database:
     """Safe to share between threads. Build it after a fork: connections do not survive one.
 
     A write transaction on SQLite takes the write lock when it begins, so what it reads stays true until it ends; on
-    Postgres the rows to be changed are locked by those who read them.
+    Postgres the rows to be changed are locked by those who read them. Every method may raise DatabaseUnavailable.
     """
 
     def __init__(self, database_url: str, clock: Callable[[], datetime] = utc_now) -> None:
@@ -40,13 +43,30 @@ class Database:
 
     @contextmanager
     def _read(self) -> Iterator[Session]:
-        with Session(self._reading) as session:
+        with _answering(), Session(self._reading) as session:
             yield session
 
     @contextmanager
     def _write(self) -> Iterator[Session]:
-        with Session(self._writing) as session, session.begin():
+        with _answering(), Session(self._writing) as session, session.begin():
             yield session
+
+    @contextmanager
+    def _connect(self) -> Iterator[Connection]:
+        """A write transaction without a session."""
+        with _answering(), self._writing.begin() as connection:
+            yield connection
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise DatabaseUnavailable(
+            f"The database does not answer: {error.orig}",
+            "See that it runs, has room, and that PREREAD_DATABASE_URL is right.",
+        ) from error
 
 
 def lock_name(connection: Connection, name: str) -> None:
@@ -57,11 +77,20 @@ def lock_name(connection: Connection, name: str) -> None:
 
 def _sqlite_engine(url: URL) -> Engine:
     if url.database:
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(Path(url.database).parent)
     engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseUnavailable(
+            f"The database's folder {folder} cannot be made: {error.strerror}", "Set PREREAD_STATE_DIR to another folder."
+        ) from error
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

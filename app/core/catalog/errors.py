@@ -11,11 +11,13 @@
     │       ├── DocumentGone         it is being deleted, or is deleted already
     │       ├── ClaimLost            another worker holds it, or its work was restarted
     │       └── VersionRetired       newer bytes, or a deletion, took this version's place
+    ├── Unavailable
+    │   └── DatabaseUnavailable  the database cannot be reached, is full, or stays locked
     └── SetupError
         └── SchemaError          the database was made by another Preread
 """
 
-from app.core.errors import BadInput, Conflict, NotFound, SetupError
+from app.core.errors import BadInput, Conflict, NotFound, SetupError, Unavailable
 
 
 class UnstorableText(BadInput):
@@ -46,6 +48,10 @@ class ClaimLost(WorkRefused):
 
 class VersionRetired(WorkRefused):
     code = "version_retired"
+
+
+class DatabaseUnavailable(Unavailable):
+    code = "database_unavailable"
 
 
 class SchemaError(SetupError):

@@ -16,7 +16,7 @@ class Schema(Database):
         Raises: SchemaError if the database was made by a version of Preread that this one does not know.
         """
         config = _config()
-        with self._writing.begin() as connection:
+        with self._connect() as connection:
             lock_name(connection, "preread migrate")
             found = MigrationContext.configure(connection).get_current_revision()
             known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
@@ -30,8 +30,8 @@ class Schema(Database):
 
     def is_current(self) -> bool:
         """Whether the schema is the one this version of Preread works with."""
-        with self._reading.connect() as connection:
-            found = MigrationContext.configure(connection).get_current_revision()
+        with self._read() as session:
+            found = MigrationContext.configure(session.connection()).get_current_revision()
         return found == ScriptDirectory.from_config(_config()).get_current_head()
 
 

@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from catalog_rig import Library
 from sqlalchemy import Engine, create_engine, text
 
-from app.core.catalog import Catalog, SchemaError
+from app.core.catalog import Catalog, DatabaseUnavailable, SchemaError
 from app.core.catalog.models import Base
 
 
@@ -70,6 +70,14 @@ def test_the_database_folder_is_made_when_it_is_missing(tmp_path: Path) -> None:
     catalog.migrate()
     catalog.close()
     assert (tmp_path / "not/yet/there/preread.db").exists()
+
+
+@pytest.mark.parametrize("url", ["postgresql+psycopg://preread@127.0.0.1:1/preread", "sqlite:////dev/null/preread.db"])
+def test_a_database_that_does_not_answer_is_named_as_such(url: str) -> None:
+    with pytest.raises(DatabaseUnavailable) as refusal:
+        Catalog(url).list_documents("default")
+    assert refusal.value.code == "database_unavailable"
+    assert refusal.value.hint
 
 
 def _migrate(url: str) -> bool:
