@@ -15,6 +15,7 @@ _CONNECT_SECONDS = 5.0
 _SILENCE_SECONDS = 600.0
 _TIMEOUT = httpx.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
 _STATUS_TIMEOUT = httpx.Timeout(5.0)
+_NOTE_TIMEOUT = httpx.Timeout(60.0, connect=_CONNECT_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class EngineClient:
         body = _completion_body(token_ids, request, Sampling(max_tokens=1), stream=False)
         try:
             _checked(self._sync.post("/v1/completions", json=body))
-            outcome = self._sync.get(f"/preread/captures/{request.request_id}", timeout=_STATUS_TIMEOUT)
+            outcome = self._sync.get(f"/preread/captures/{request.request_id}", timeout=_NOTE_TIMEOUT)
         except httpx.HTTPError as error:
             raise self._unavailable(error) from error
         problem = _checked(outcome)["problem"]
@@ -127,7 +128,7 @@ class EngineClient:
         """What the engine did for a request; available from its first token on."""
         try:
             return FusionReport.from_json(
-                _checked(await self._async.get(f"/preread/reports/{request_id}", timeout=_STATUS_TIMEOUT))
+                _checked(await self._async.get(f"/preread/reports/{request_id}", timeout=_NOTE_TIMEOUT))
             )
         except httpx.HTTPError as error:
             raise self._unavailable(error) from error

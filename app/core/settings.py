@@ -1,6 +1,6 @@
 """Every setting of Preread: environment variables `PREREAD_*`, then `.env`, then the defaults below."""
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import gettempdir
@@ -82,19 +82,19 @@ class Settings(BaseSettings):
     def _absolute(cls, path: Path | None) -> Path | None:
         return path and path.expanduser().absolute()
 
-    @cached_property
+    @property
     def effective_engine_url(self) -> str:
         return (self.engine_url or f"http://127.0.0.1:{self.engine_port}").rstrip("/")
 
-    @cached_property
+    @property
     def effective_web_url(self) -> str:
         return (self.web_url or f"http://127.0.0.1:{self.port}").rstrip("/")
 
-    @cached_property
+    @property
     def effective_database_url(self) -> str:
         return self.database_url or f"sqlite:///{self.state_dir / 'preread.db'}"
 
-    @cached_property
+    @property
     def redis_socket(self) -> Path:
         socket = self.state_dir / "run" / "redis.sock"
         if len(str(socket)) <= _LONGEST_SOCKET_PATH:
@@ -102,27 +102,27 @@ class Settings(BaseSettings):
         digest = sha256(str(self.state_dir).encode()).hexdigest()[:16]
         return Path(gettempdir()) / f"preread-{digest}" / "redis.sock"
 
-    @cached_property
+    @property
     def effective_redis_url(self) -> str:
         return self.redis_url or f"redis+socket://{self.redis_socket}"
 
-    @cached_property
+    @property
     def qdrant_dir(self) -> Path:
         return self.state_dir / "qdrant"
 
-    @cached_property
+    @property
     def files_dir(self) -> Path:
         return self.state_dir / "files"
 
-    @cached_property
+    @property
     def log_dir(self) -> Path:
         return self.state_dir / "log"
 
-    @cached_property
+    @property
     def effective_kv_dir(self) -> Path:
         return self.kv_dir or self.state_dir / "kv"
 
-    @cached_property
+    @property
     def effective_staging_dir(self) -> Path:
         return self.staging_dir or self.state_dir / "staging"
 

@@ -13,7 +13,7 @@ from app.core.settings import get_settings
 from generator.vllm.notes import Notes
 
 _PREFIX = "/preread/"
-_WAIT_SECONDS = 3.0
+_WAIT_SECONDS = 30.0
 _POLL_SECONDS = 0.005
 
 

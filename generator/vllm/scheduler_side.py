@@ -82,7 +82,7 @@ class SchedulerSide:
         except BadInput as error:
             log.error("request %s is served exactly: %s", request.request_id, error.message)
             return None
-        if ours is None or ours.context_tokens >= request.num_tokens:
+        if ours is None or ours.context_tokens > request.num_prompt_tokens:
             return None
         return ours
 

@@ -136,7 +136,7 @@ class Rig:
             key = chunk_identity(self.config.fingerprint, before, ids, Reading.OPENING).key
             if self.store.contains(TENANT, [key]):
                 continue
-            problem = self.capture([*before, *ids, 3], segments_of(before, ids) if before else whole(ids))
+            problem = self.capture([*before, *ids], segments_of(before, ids) if before else whole(ids))
             assert problem is None, problem
             identity, kv = read_staged(staged_path(Path(self.config.staging_dir), key))
             self.store.put(TENANT, encode_blob(kv, identity, LOSSLESS))

@@ -1,0 +1,44 @@
+"""Pre-reading of one chunk: through the engine, compressed, into the store."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.core.ids import new_id
+from generator.engine import EngineClient
+from generator.fusion_request import FusionRequest
+from generator.preamble import Preamble
+from generator.prompt import chunk_prompt
+from kvstore.blob import encode_blob
+from kvstore.codec import LOSSLESS
+from kvstore.identity import BlobIdentity
+from kvstore.key import Reading
+from kvstore.staging import read_staged, staged_path
+from kvstore.store import ChunkStore
+
+
+class ChunkReader:
+    """Runs beside the engine: they share the staging folder."""
+
+    def __init__(self, engine: EngineClient, store: ChunkStore, staging: Path, preamble: Preamble) -> None:
+        self._engine = engine
+        self._store = store
+        self._staging = staging
+        self._preamble = preamble
+
+    def read(self, tenant: str, token_ids: Sequence[int], identity: BlobIdentity) -> int:
+        """Put the opening KV of `token_ids` (a chunk's, or the preamble's own) into the store; returns its bytes.
+
+        Raises EngineUnavailable, EngineFailed, CorruptStaging, ForeignBlob, TooLarge.
+        """
+        prompt = chunk_prompt(self._preamble, token_ids)
+        request = FusionRequest(new_id("pre"), tenant, "none", prompt.segments, capture=Reading.OPENING)
+        staged = staged_path(self._staging, identity.key)
+        try:
+            self._engine.preread(prompt.token_ids, request)
+            found, kv = read_staged(staged)
+            found.check(identity)
+            data = encode_blob(kv, identity, LOSSLESS)
+        finally:
+            staged.unlink(missing_ok=True)
+        self._store.put(tenant, data)
+        return len(data)
