@@ -1,10 +1,11 @@
 """One database, SQLite or Postgres, behind short read and write transactions."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from time import monotonic, sleep
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.engine import URL
@@ -89,16 +90,31 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DatabaseUnavailable(
-            f"The database's folder {folder} cannot be made: {error.strerror}", "Set PREREAD_STATE_DIR to another folder."
+            f"The database's folder {folder} cannot be made: {error.strerror}",
+            "Set PREREAD_STATE_DIR to another folder.",
         ) from error
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     # The driver's own BEGIN comes late, and not before DDL; transactions are begun by `_begin_sqlite` instead.
     connection.isolation_level = None
     connection.create_function("lower", 1, _lower, deterministic=True)
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA journal_mode=WAL")
+    _use_wal(connection)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    # Unlike other statements, the first switch to WAL fails at once when another process opens the new file too.
+    deadline = monotonic() + _BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+                raise
+            sleep(0.01)
+        else:
+            return
 
 
 def _lower(value: str | None) -> str | None:

@@ -4,17 +4,14 @@ import os
 import shutil
 import subprocess
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 
 import pytest
+from catalog_databases import Databases, PostgresDatabases, SqliteFiles
 from catalog_rig import Clock, Library
-from sqlalchemy import create_engine, make_url, text
 
 from app.core.catalog import Catalog
-from app.core.ids import new_id
 
 
 def _postgres_programs() -> Path | None:
@@ -54,7 +51,7 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session", params=KINDS)
-def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> "Databases":
+def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Databases:
     """Where the databases of one kind come from."""
     if request.param == "sqlite":
         return SqliteFiles(tmp_path_factory.mktemp("databases"))
@@ -62,12 +59,12 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture
-def empty_database_url(databases: "Databases") -> str:
+def empty_database_url(databases: Databases) -> str:
     return databases.empty()
 
 
 @pytest.fixture
-def database_url(databases: "Databases") -> str:
+def database_url(databases: Databases) -> str:
     """A migrated database."""
     return databases.copy(databases.migrated)
 
@@ -87,55 +84,3 @@ def catalog(database_url: str, clock: Clock) -> Iterator[Catalog]:
 @pytest.fixture
 def library(catalog: Catalog) -> Library:
     return Library(catalog)
-
-
-class Databases(ABC):
-    """Databases of one kind; migrating once and copying is what keeps the tests quick."""
-
-    @abstractmethod
-    def empty(self) -> str:
-        """The URL of a new database."""
-
-    @abstractmethod
-    def copy(self, url: str) -> str:
-        """The URL of a new database with the same contents."""
-
-    @cached_property
-    def migrated(self) -> str:
-        url = self.empty()
-        catalog = Catalog(url)
-        catalog.migrate()
-        catalog.close()
-        return url
-
-
-class SqliteFiles(Databases):
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def empty(self) -> str:
-        return f"sqlite:///{self._folder / new_id('db')}.db"
-
-    def copy(self, url: str) -> str:
-        new = self.empty()
-        shutil.copyfile(url.removeprefix("sqlite:///"), new.removeprefix("sqlite:///"))
-        return new
-
-
-class PostgresDatabases(Databases):
-    def __init__(self, server_url: str) -> None:
-        self._server_url = server_url
-
-    def empty(self) -> str:
-        return self._create("template0")
-
-    def copy(self, url: str) -> str:
-        return self._create(make_url(url).database or "")
-
-    def _create(self, template: str) -> str:
-        name = new_id("db")
-        engine = create_engine(self._server_url, isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
-        engine.dispose()
-        return self._server_url.replace("/postgres?", f"/{name}?")

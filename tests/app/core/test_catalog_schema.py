@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from catalog_databases import Databases
 from catalog_rig import Library
 from sqlalchemy import Engine, create_engine, text
 
@@ -50,9 +51,10 @@ def test_an_empty_database_is_not_current(empty_database_url: str) -> None:
     catalog.close()
 
 
-def test_several_processes_may_migrate_an_empty_database_at_once(empty_database_url: str) -> None:
+def test_several_processes_may_migrate_empty_databases_at_once(databases: Databases) -> None:
+    urls = [databases.empty() for _ in range(10)]
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as processes:
-        assert all(processes.map(_migrate, [empty_database_url] * 3))
+        assert list(processes.map(_migrate_each, [urls] * 3)) == [[True] * 10] * 3
 
 
 def test_a_database_from_an_unknown_revision_is_refused(catalog: Catalog, database_url: str) -> None:
@@ -80,11 +82,13 @@ def test_a_database_that_does_not_answer_is_named_as_such(url: str) -> None:
     assert refusal.value.hint
 
 
-def _migrate(url: str) -> bool:
-    catalog = Catalog(url)
-    catalog.migrate()
-    current = catalog.is_current()
-    catalog.close()
+def _migrate_each(urls: list[str]) -> list[bool]:
+    current = []
+    for url in urls:
+        catalog = Catalog(url)
+        catalog.migrate()
+        current.append(catalog.is_current())
+        catalog.close()
     return current
 
 
