@@ -1,0 +1,142 @@
+"""Encodings from before Unicode, told by how often a language's commonest letters occur."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import pairwise
+
+from charset_normalizer import from_bytes
+
+# The letters of many scripts look alike.
+# ruff: noqa: RUF001
+
+_SAMPLE_CHARACTERS = 20_000
+_ENOUGH = 0.4
+_CLEARLY_BETTER = 1.5
+_MOST_MIXED_WORDS = 0.2
+_SURE_COHERENCE = 0.5
+_MOST_CHAOS = 0.1
+
+_KANA = "".join(map(chr, range(0x3001, 0x3100)))
+_KANJI = "日一国人年大十二本中長出三時行見月後前生五間上東四今金九入学高円子外八六下来気小七山話女北午百書先名川千水半男西電校語土木聞食車何南万毎白天母火右読友左休父雨京田市町村社会部資料"
+_SIMPLIFIED = (
+    "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里"
+    "用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心本前开但因只从想实日"
+    "军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美"
+    "相见请测试件读，。、"
+)
+_TRADITIONAL = (
+    "的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子那得於著下自之年過發後作裡"
+    "用道行所然家種事成方多經麼去法學如都同現當沒動面起看定天分還進好小部其些主樣理心本前開但因只從想實日"
+    "軍者意無力它與長把機十民第公此已工使情明性知全三又關點正業外將兩高間由問很最重並物手應戰向頭文體政美"
+    "相見請測試件讀，。、"
+)
+_HANGUL = "이다는에의가을를은하고지로기한사자도서리인어정시대해그라아나일수스부제과장전성관주구보국유동와여상비게으니원있었했습입험것들만경연공"
+_RUSSIAN = "оеаинтсрвлк«»—№"
+_GREEK = "αοιετσνηυςάέίό«»"
+_TYPOGRAPHY = "’‘“”„–—…•€«»°§©®·"
+_WESTERN = "äöüÄÖÜßéèêëàâáíóúñçôûùîïåæøãõòìÉÀÇÅØÑÁÍÓÚ¿¡£½²³ºª" + _TYPOGRAPHY
+_CENTRAL = "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽőűöüÖÜŐŰäôľĺŕ" + _TYPOGRAPHY
+
+# Short words that decide where the few other letters fit both groups of languages.
+_WESTERN_WORDS = re.compile(rb"\b(?:the|and|of|der|die|und|das|la|le|les|des|est|de|el|los|que|een|het|och|og)\b", re.I)
+_CENTRAL_WORDS = re.compile(rb"\b(?:se|na|je|to|ale|jak|nie|sa|az|es|hogy|nem|jest|ze|pro)\b", re.I)
+
+_OTHER_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
+_ASCII_LETTER = re.compile(r"[A-Za-z]")
+_MIXED_WORD = re.compile(r"[A-Za-z][^\W\d_\x00-\x7f]|[^\W\d_\x00-\x7f][A-Za-z]")
+_SIGN_IN_WORD = re.compile(r"[^\W\d_](?:[¿¡£½§•]|[²³ºª°€][^\W\d_])")
+
+
+class _Writing(Enum):
+    LATIN = auto()
+    ALPHABET = auto()
+    CHARACTERS = auto()
+
+
+@dataclass(frozen=True)
+class _Script:
+    """`usual` is the share that `common` characters have among the non-ASCII ones of an ordinary text."""
+
+    writing: _Writing
+    encodings: tuple[str, ...]
+    common: frozenset[str]
+    usual: float
+
+
+@dataclass(frozen=True)
+class _Guess:
+    score: float
+    encoding: str
+    text: str
+
+
+_SCRIPTS = (
+    _Script(_Writing.CHARACTERS, ("cp932", "euc_jp", "euc_jis_2004"), frozenset(_KANA + _KANJI), 0.5),
+    _Script(_Writing.CHARACTERS, ("gb18030",), frozenset(_SIMPLIFIED), 0.35),
+    _Script(_Writing.CHARACTERS, ("big5hkscs",), frozenset(_TRADITIONAL), 0.35),
+    _Script(_Writing.CHARACTERS, ("cp949",), frozenset(_HANGUL), 0.5),
+    _Script(_Writing.ALPHABET, ("cp1251", "koi8_r"), frozenset(_RUSSIAN), 0.65),
+    _Script(_Writing.ALPHABET, ("cp1253",), frozenset(_GREEK), 0.7),
+    _Script(_Writing.LATIN, ("cp1252",), frozenset(_WESTERN), 1.0),
+    _Script(_Writing.LATIN, ("cp1250",), frozenset(_CENTRAL), 1.0),
+)
+_LATIN_ENCODINGS = {"cp1252", "cp1250"}
+_OTHER_ENCODINGS = ["cp1254", "cp1255", "cp1256", "cp1257", "cp874", "koi8_u"]
+
+
+def guess_legacy(data: bytes) -> str | None:
+    """The one encoding in which `data` is clearly text of a language that uses it, else None."""
+    guesses = sorted(_guesses(data), key=lambda guess: -guess.score)
+    if not guesses or guesses[0].score < _ENOUGH:
+        return _rarer(data)
+    best = guesses[0]
+    rival = next((guess for guess in guesses if guess.text != best.text), None)
+    if rival is None or best.score >= _CLEARLY_BETTER * rival.score:
+        return best.encoding
+    return _by_words(data) if {best.encoding, rival.encoding} == _LATIN_ENCODINGS else None
+
+
+def _guesses(data: bytes) -> Iterator[_Guess]:
+    for script in _SCRIPTS:
+        for encoding in script.encodings:
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+            yield _Guess(_score(text[:_SAMPLE_CHARACTERS], script), encoding, text)
+
+
+def _score(text: str, script: _Script) -> float:
+    """1 for an ordinary text of this script, near 0 for bytes that mean something else."""
+    others = [character for character in text if character > "\x7f"]
+    letters = len(_OTHER_LETTER.findall(text))
+    if script.writing is _Writing.LATIN:
+        misread = letters > len(_ASCII_LETTER.findall(text)) or _SIGN_IN_WORD.search(text) is not None
+    elif script.writing is _Writing.ALPHABET:
+        misread = len(_MIXED_WORD.findall(text)) + _inner_capitals(text) > _MOST_MIXED_WORDS * letters
+    else:
+        misread = False
+    if misread or not others:
+        return 0.0
+    share = sum(character in script.common for character in others) / len(others)
+    return min(1.0, share / script.usual)
+
+
+def _inner_capitals(text: str) -> int:
+    return sum(left.islower() and right.isupper() for left, right in pairwise(text))
+
+
+def _by_words(data: bytes) -> str | None:
+    western, central = len(_WESTERN_WORDS.findall(data)), len(_CENTRAL_WORDS.findall(data))
+    if western == central:
+        return None
+    return "cp1252" if western > central else "cp1250"
+
+
+def _rarer(data: bytes) -> str | None:
+    matches = list(from_bytes(data, cp_isolation=_OTHER_ENCODINGS))
+    if not matches or matches[0].coherence < _SURE_COHERENCE or matches[0].chaos > _MOST_CHAOS:
+        return None
+    return matches[0].encoding
