@@ -8,11 +8,12 @@ from pathlib import Path
 from sqlalchemy import create_engine, make_url, text
 
 from app.core.catalog import Catalog
+from app.core.catalog.models import Base
 from app.core.ids import new_id
 
 
 class Databases(ABC):
-    """Databases of one kind; migrating once and copying is what keeps the tests quick."""
+    """Databases of one kind; migrating once is what keeps the tests quick."""
 
     @abstractmethod
     def empty(self) -> str:
@@ -21,6 +22,10 @@ class Databases(ABC):
     @abstractmethod
     def copy(self, url: str) -> str:
         """The URL of a new database with the same contents."""
+
+    @abstractmethod
+    def clean(self) -> str:
+        """The URL of a migrated database without rows; the one handed out before may be used again."""
 
     @cached_property
     def migrated(self) -> str:
@@ -43,6 +48,9 @@ class SqliteFiles(Databases):
         shutil.copyfile(url.removeprefix("sqlite:///"), new.removeprefix("sqlite:///"))
         return new
 
+    def clean(self) -> str:
+        return self.copy(self.migrated)
+
 
 class PostgresDatabases(Databases):
     def __init__(self, server_url: str) -> None:
@@ -53,6 +61,19 @@ class PostgresDatabases(Databases):
 
     def copy(self, url: str) -> str:
         return self._create(make_url(url).database or "")
+
+    def clean(self) -> str:
+        engine = create_engine(self._used)
+        tables = ", ".join(Base.metadata.tables)
+        with engine.begin() as connection:
+            connection.execute(text("SET LOCAL lock_timeout = '30s'"))
+            connection.execute(text(f"TRUNCATE {tables}"))
+        engine.dispose()
+        return self._used
+
+    @cached_property
+    def _used(self) -> str:
+        return self.copy(self.migrated)
 
     def _create(self, template: str) -> str:
         name = new_id("db")

@@ -65,8 +65,8 @@ def empty_database_url(databases: Databases) -> str:
 
 @pytest.fixture
 def database_url(databases: Databases) -> str:
-    """A migrated database."""
-    return databases.copy(databases.migrated)
+    """A migrated database without rows."""
+    return databases.clean()
 
 
 @pytest.fixture
