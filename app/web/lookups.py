@@ -117,7 +117,7 @@ def _lookup(
     if outcome.tier is not None:
         return Lookup(passage, outcome.tier, None)
     reason = str(outcome.reason)
-    if reason not in StoreMiss:
+    if reason not in list(StoreMiss):
         return Lookup(passage, None, MissReason(reason))
     own = next((record for record in records if record.key == identity.key), None)
     others = [

@@ -12,7 +12,7 @@ from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
 from app.web.problems import install_problems
 from app.web.routes import admin, ask, documents, health, internal, status
-from app.web.routes.pages import PageHeaders, mount_pages
+from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
 
 
@@ -44,5 +44,5 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(PageHeaders)
     for module in (ask, documents, health, status, admin, internal):
         app.include_router(module.router)
-    mount_pages(app)
+    add_pages(app)
     return app

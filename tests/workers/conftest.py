@@ -2,6 +2,8 @@ import io
 from dataclasses import dataclass, field
 
 import pytest
+from retrieval.embedding import Embedder
+from retrieval.index import QdrantIndex
 from staging_engine import FINGERPRINT, StagingEngine
 
 from app.core.catalog import Catalog, Document
@@ -13,8 +15,6 @@ from generator.preamble import build_preamble
 from kvstore.key import Reading
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
-from retrieval.embedding import Embedder
-from retrieval.index import QdrantIndex
 from workers.context import WorkerContext
 from workers.files import DocumentFiles
 from workers.purge import Purge

@@ -47,6 +47,20 @@ def settings(tmp_path, redis_socket):
     return Settings(state_dir=tmp_path / "state", redis_url=f"redis+socket://{redis_socket}")
 
 
+def start_celery(settings, folder, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "celery", *arguments, "--loglevel=WARNING"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{folder}:{Path(__file__).parents[2]}",
+            "PREREAD_STATE_DIR": str(settings.state_dir),
+            "PREREAD_REDIS_URL": settings.redis_url,
+            "PREREAD_RECONCILE_SECONDS": "1",
+        },
+    )
+
+
 def test_wake_ups_wait_in_the_queue_until_a_worker_takes_them(settings):
     celery = make_celery(settings)
     waker = Waker(celery)
@@ -90,16 +104,7 @@ def test_a_real_worker_takes_urgent_wake_ups_first_and_answers_pings(settings, t
     )
     waker.wake_preread("doc_1")
     waker.wake_ingest("doc_2")
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "celery", "-A", "noting_app", "worker", "--concurrency=1", "--loglevel=WARNING"],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}",
-            "PREREAD_STATE_DIR": str(settings.state_dir),
-            "PREREAD_REDIS_URL": settings.redis_url,
-        },
-    )
+    worker = start_celery(settings, tmp_path, "-A", "noting_app", "worker", "--concurrency=1")
     try:
         wait_until(lambda: calls.exists() and len(calls.read_text().splitlines()) == 3, "three tasks have run")
         called = [json.loads(line) for line in calls.read_text().splitlines()]
@@ -110,3 +115,23 @@ def test_a_real_worker_takes_urgent_wake_ups_first_and_answers_pings(settings, t
     finally:
         worker.terminate()
         assert worker.wait(timeout=30) == 0
+
+
+def test_a_real_beat_asks_for_reconcile_again_and_again(settings, tmp_path):
+    celery = make_celery(settings)
+    beat = start_celery(settings, tmp_path, "-A", "workers.celery_app", "beat", "--pidfile=")
+    try:
+        wait_until(lambda: ("reconcile", "") in queued(celery), "reconcile is asked for")
+        assert (settings.state_dir / "run").is_dir()
+        assert beat.poll() is None
+    finally:
+        beat.terminate()
+        assert beat.wait(timeout=30) == 0
+    beat = start_celery(settings, tmp_path, "-A", "workers.celery_app", "beat", "--pidfile=")
+    try:
+        with celery.connection_for_write() as connection:
+            connection.default_channel.client.flushall()
+        wait_until(lambda: ("reconcile", "") in queued(celery), "the schedule file is read again")
+    finally:
+        beat.terminate()
+        assert beat.wait(timeout=30) == 0

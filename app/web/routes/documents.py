@@ -28,7 +28,7 @@ def list_documents(library: LibraryDep, limit: Limit = 50, offset: Offset = 0, q
 )
 async def add_document(file: UploadFile, library: LibraryDep, response: Response) -> DocumentAdded:
     """The same name with other bytes becomes a new version; the old one answers until the new one can."""
-    added = await run_in_threadpool(library.add, file.filename or "", file.file)
+    added = await run_in_threadpool(library.add, _name(file), file.file)
     response.status_code = 201 if added.created else 200
     return added
 
@@ -61,3 +61,8 @@ def delete_document(document_id: DocumentId, library: LibraryDep) -> None:
 )
 def retry_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
     return library.retry(document_id)
+
+
+def _name(file: UploadFile) -> str:
+    # Browsers write a quotation mark in a multipart file name as %22.
+    return (file.filename or "").replace("%22", '"')

@@ -1,9 +1,12 @@
 """The pages: the front end's build output, and what a browser may do with it."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,10 +22,22 @@ _HEADERS = {
 }
 
 
-def mount_pages(app: FastAPI, static: Path = STATIC) -> None:
-    """Serve the pages at `/`, where they have been built."""
-    if (static / "index.html").is_file():
-        app.mount("/", StaticFiles(directory=static, html=True), name="pages")
+def add_pages(app: FastAPI, static: Path = STATIC) -> None:
+    """Serve the pages at `/`, where they have been built. A mount at `/` would hide the methods of other routes."""
+    if not (static / "index.html").is_file():
+        return
+    app.mount("/assets", StaticFiles(directory=static / "assets", check_dir=False), name="assets")
+    for file in static.iterdir():
+        if file.is_file():
+            path = "/" if file.name == "index.html" else f"/{file.name}"
+            app.add_route(path, _page(file), methods=["GET", "HEAD"], include_in_schema=False)
+
+
+def _page(file: Path) -> Callable[[Request], Awaitable[Response]]:
+    async def page(_: Request) -> Response:
+        return FileResponse(file)
+
+    return page
 
 
 class PageHeaders:

@@ -1,11 +1,11 @@
-"""What `/ask` does when the engine, the client or the question misbehaves. Good answers are tested on the real engine."""
+"""`/ask` when the engine, the client or the question misbehaves; good answers are tested on the real engine."""
 
 import threading
 
 import httpx
 import pytest
-from conftest import Event, wait_until
 from scripted_engine import WELL, piece, usage
+from web_harness import Event, events_of, wait_until
 
 from app.web.server import stop_streams
 
@@ -80,7 +80,7 @@ def test_closing_the_connection_ends_the_generation(web, stream):
     body = {"question": QUESTION, "stream": stream}
     if stream:
         with web.client.stream("POST", "/ask", json=body) as response:
-            next(response.iter_text())
+            next(event for event in events_of(response) if event.name == "delta")
     else:
         with pytest.raises(httpx.ReadTimeout), httpx.Client(base_url=web.client.base_url, timeout=1.0) as client:
             client.post("/ask", json=body)

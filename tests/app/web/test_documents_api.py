@@ -1,5 +1,5 @@
 import pytest
-from conftest import wait_until
+from web_harness import wait_until
 
 from retrieval.errors import IndexUnavailable
 
@@ -43,7 +43,15 @@ def test_new_bytes_under_a_known_name_are_a_new_version_of_the_document(web):
 
 @pytest.mark.parametrize(
     "name",
-    ["テスト 資料①.md", "🐢 emoji.txt", "Cafe\u0301 NFD.md", "Café NFC.md", "n" * 251 + ".txt", 'quote"s; and=.md', "<b>.md"],
+    [
+        "テスト 資料①.md",
+        "🐢 emoji.txt",
+        "Cafe\u0301 NFD.md",
+        "Café NFC.md",
+        "n" * 251 + ".txt",
+        'quote"s; and=.md',
+        "<b>.md",
+    ],
 )
 def test_any_file_name_is_shown_as_it_was_sent(web, name):
     document_id = web.add(name, f"# A page\n\nThis page is called {len(name)} {name}.\n")

@@ -1,7 +1,11 @@
 """The shape of everything web says: problems, headers, health, OpenAPI, internal routes."""
 
 import pytest
-from conftest import SECRET
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from web_harness import SECRET
+
+from app.web.routes.pages import PageHeaders, add_pages
 
 PROBLEM_KEYS = {"type", "title", "status", "detail", "code", "hint", "instance"}
 
@@ -51,6 +55,32 @@ def test_every_answer_forbids_scripts_from_elsewhere(web, path):
     assert "default-src 'self'" in headers["content-security-policy"]
     assert "unsafe-inline" not in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.fixture
+def built(tmp_path):
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("<!doctype html><title>Preread</title>")
+    (tmp_path / "favicon.svg").write_text("<svg/>")
+    (tmp_path / "assets" / "index-4f.js").write_text("export {}")
+    app = FastAPI()
+    app.add_middleware(PageHeaders)
+    add_pages(app, tmp_path)
+    return TestClient(app)
+
+
+def test_pages_are_served_with_their_types_and_hashed_files_are_cached_for_good(built):
+    page, icon, script = (built.get(path) for path in ("/", "/favicon.svg", "/assets/index-4f.js"))
+    assert [answer.headers["content-type"].split(";")[0] for answer in (page, icon, script)] == [
+        "text/html",
+        "image/svg+xml",
+        "text/javascript",
+    ]
+    assert page.headers["cache-control"] == "no-cache"
+    assert "immutable" in script.headers["cache-control"]
+    assert "immutable" not in built.get("/assets/none.js").headers.get("cache-control", "")
+    assert built.get("/assets/../index.html").status_code in (200, 404)
+    assert built.get("/assets/%2e%2e/index.html").status_code == 404
 
 
 def test_readiness_names_each_part_and_says_what_to_do(web):
