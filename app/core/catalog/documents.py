@@ -24,6 +24,7 @@ class Documents(Database):
         Bytes the tenant has already, under whatever name: that document and False; if they are the document's current
         ones and others are pending, the pending ones are given up. A known name with new bytes: the same document with
         a pending version, and True; the version published before answers until the new one is. Else a new document.
+        Bytes that a document had once and that are not cleaned up yet bring their retired version back.
 
         Raises: UnstorableText.
         """
@@ -43,19 +44,14 @@ class Documents(Database):
             session.flush()
             _retire_pending(session, stored.id)
             _start_anew(stored, now)
-            session.add(
-                StoredVersion(
-                    id=new_id("ver"),
-                    document_id=stored.id,
-                    tenant=tenant,
-                    sha256=sha256,
-                    media_type=media_type,
-                    size_bytes=size_bytes,
-                    state=VersionState.PENDING,
-                    created_at=now,
-                )
+            version = _retired(session, stored.id, sha256) or StoredVersion(
+                id=new_id("ver"), document_id=stored.id, tenant=tenant, sha256=sha256
             )
-            session.flush()
+            version.media_type = media_type
+            version.size_bytes = size_bytes
+            version.state = VersionState.PENDING
+            version.created_at = now
+            session.add(version)
             return document_records(session, [stored])[0], True
 
     def get_document(self, tenant: str, document_id: str) -> Document:
@@ -250,6 +246,16 @@ def _locked_known_bytes(session: Session, tenant: str, sha256: str) -> tuple[Sto
     stored = _locked_document(session, StoredDocument.id == version.document_id)
     session.refresh(version)  # publishing another version may have retired it before the lock was had
     return None if version.state == VersionState.RETIRED else (stored, version)
+
+
+def _retired(session: Session, document_id: str, sha256: str) -> StoredVersion | None:
+    return session.scalar(
+        select(StoredVersion).where(
+            StoredVersion.document_id == document_id,
+            StoredVersion.sha256 == sha256,
+            StoredVersion.state == VersionState.RETIRED,
+        )
+    )
 
 
 def _locked_named(session: Session, tenant: str, name: str) -> StoredDocument | None:

@@ -80,7 +80,7 @@ class StoredVersion(Base):
         _unique_where("uq_versions_live_bytes", "tenant", "sha256", where="state <> 'retired'"),
         _unique_where("uq_versions_pending", "document_id", where="state = 'pending'"),
         _unique_where("uq_versions_current", "document_id", where="state = 'current'"),
-        Index("ix_versions_document_id", "document_id"),
+        Index("uq_versions_document_id_sha256", "document_id", "sha256", unique=True),
     )
 
     id: Mapped[str] = mapped_column(String(64), primary_key=True)

@@ -72,8 +72,22 @@ def test_newer_bytes_take_the_place_of_bytes_still_pending(catalog: Catalog, lib
     second = library.add("travel.md", "v2")
     assert first.id == second.id
     assert [version.id for version in catalog.retired_versions(first.id)] == [first.pending_version_id]
+
+
+def test_bytes_that_come_back_bring_their_version_back(catalog: Catalog, library: Library, clock: Clock) -> None:
+    first = library.add("travel.md", "v1")
+    library.publish(first, "old")
+    second = library.add("travel.md", "v2")
+    library.publish(second, "new")
+    clock.advance(5)
     again = library.add("travel.md", "v1")
-    assert again.pending_version_id not in (first.pending_version_id, second.pending_version_id)
+    assert (again.pending_version_id, again.current_version_id) == (first.pending_version_id, second.pending_version_id)
+    assert catalog.retired_versions(first.id) == []
+    version = catalog.get_version(again.pending_version_id or "")
+    assert version
+    assert version.created_at == clock.now
+    library.publish(again, "old again")
+    assert [retired.id for retired in catalog.retired_versions(first.id)] == [second.pending_version_id]
 
 
 def test_adding_the_published_bytes_again_gives_up_the_pending_ones(catalog: Catalog, library: Library) -> None:

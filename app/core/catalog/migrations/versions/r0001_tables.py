@@ -50,7 +50,7 @@ def upgrade() -> None:
     _unique_where("uq_versions_live_bytes", "versions", ["tenant", "sha256"], "state <> 'retired'")
     _unique_where("uq_versions_pending", "versions", ["document_id"], "state = 'pending'")
     _unique_where("uq_versions_current", "versions", ["document_id"], "state = 'current'")
-    op.create_index("ix_versions_document_id", "versions", ["document_id"])
+    op.create_index("uq_versions_document_id_sha256", "versions", ["document_id", "sha256"], unique=True)
 
     op.create_table(
         "chunks",
