@@ -14,7 +14,7 @@ from retrieval.tokenizer import TokenEncoder
 _LINE_END = re.compile(r"(?<=\S)(?=[^\S\n]*\n)|(?<=\S)\Z")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)|(?<=\S)\Z")
 _VISIBLE = re.compile(r"\S")
-_HEADING_REST = re.compile(r"[^\n]*(?:\n {0,3}(?:=+|-+)[ \t]*$)?", re.M)
+_HEADING_REST = re.compile(r"[^\n]*(?:\n {0,3}(?:=+|-+)[ \t]*$)?", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import re
 
 _CLOSERS = "\"')\\]}»”’」』）】〉》"
 _ABBREVIATIONS = (
-    "Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|vs|etc|e\.g|i\.e|cf|al|approx|[Ff]ig|[Nn]o|[Vv]ol|pp|Eq|Sec|Inc|Ltd|Co|Corp|dept|est"
-    "|bzw|z\.B|d\.h|u\.a|ca|Nr"
+    r"Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|vs|etc|e\.g|i\.e|cf|al|approx|[Ff]ig|[Nn]o|[Vv]ol|pp|Eq|Sec|Inc|Ltd|Co|Corp|dept|est"
+    r"|bzw|z\.B|d\.h|u\.a|ca|Nr"
 )
 _AFTER_ABBREVIATION = re.compile(rf"(?:^|[\s(\[\"'“‘«])(?:{_ABBREVIATIONS}|[A-Z](?:\.[A-Z])*)\.$")
 _LONGEST_ABBREVIATION = 12

@@ -10,7 +10,7 @@ from retrieval.parsing.media_type import MediaType
 from retrieval.parsing.visible_text import Gap, VisibleText
 
 _DECLARATION_WITHIN = 4096
-_DECLARATION = re.compile(rb"(?:<meta[^>]*charset|<\?xml[^>]*encoding)\s*=\s*[\"']?\s*([\w:.-]+)", re.I)
+_DECLARATION = re.compile(rb"(?:<meta[^>]*charset|<\?xml[^>]*encoding)\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _UNSEEN = {"head", "script", "style", "template", "noscript", "iframe", "object", "svg", "math", "select", "datalist"}
 _PARAGRAPHS = {
     "address", "article", "aside", "blockquote", "body", "details", "div", "dl", "fieldset", "figcaption", "figure",
@@ -21,7 +21,7 @@ _LINES = {"br", "caption", "dd", "dt", "li", "tr"}
 _CELLS = {"td", "th"}
 _GAPS = dict.fromkeys(_PARAGRAPHS, Gap.PARAGRAPH) | dict.fromkeys(_LINES, Gap.LINE) | dict.fromkeys(_CELLS, Gap.CELL)
 _HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
-_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
 def declared_encoding(data: bytes) -> str | None:

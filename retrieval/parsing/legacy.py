@@ -19,7 +19,10 @@ _SURE_COHERENCE = 0.5
 _MOST_CHAOS = 0.1
 
 _KANA = "".join(map(chr, range(0x3001, 0x3100)))
-_KANJI = "日一国人年大十二本中長出三時行見月後前生五間上東四今金九入学高円子外八六下来気小七山話女北午百書先名川千水半男西電校語土木聞食車何南万毎白天母火右読友左休父雨京田市町村社会部資料"
+_KANJI = (
+    "日一国人年大十二本中長出三時行見月後前生五間上東四今金九入学高円子外八六下来気小七山話女北午百書先名"
+    "川千水半男西電校語土木聞食車何南万毎白天母火右読友左休父雨京田市町村社会部資料"
+)
 _SIMPLIFIED = (
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里"
     "用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心本前开但因只从想实日"
@@ -32,7 +35,10 @@ _TRADITIONAL = (
     "軍者意無力它與長把機十民第公此已工使情明性知全三又關點正業外將兩高間由問很最重並物手應戰向頭文體政美"
     "相見請測試件讀，。、"
 )
-_HANGUL = "이다는에의가을를은하고지로기한사자도서리인어정시대해그라아나일수스부제과장전성관주구보국유동와여상비게으니원있었했습입험것들만경연공"
+_HANGUL = (
+    "이다는에의가을를은하고지로기한사자도서리인어정시대해그라아나일수스부제과장전성관주구보국유동와여상비"
+    "게으니원있었했습입험것들만경연공"
+)
 _RUSSIAN = "оеаинтсрвлк«»—№"
 _GREEK = "αοιετσνηυςάέίό«»"
 _TYPOGRAPHY = "’‘“”„–—…•€«»°§©®·"
@@ -40,8 +46,10 @@ _WESTERN = "äöüÄÖÜßéèêëàâáíóúñçôûùîïåæøãõòìÉÀÇ
 _CENTRAL = "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽőűöüÖÜŐŰäôľĺŕ" + _TYPOGRAPHY
 
 # Short words that decide where the few other letters fit both groups of languages.
-_WESTERN_WORDS = re.compile(rb"\b(?:the|and|of|der|die|und|das|la|le|les|des|est|de|el|los|que|een|het|och|og)\b", re.I)
-_CENTRAL_WORDS = re.compile(rb"\b(?:se|na|je|to|ale|jak|nie|sa|az|es|hogy|nem|jest|ze|pro)\b", re.I)
+_WESTERN_WORDS = re.compile(
+    rb"\b(?:the|and|of|der|die|und|das|la|le|les|des|est|de|el|los|que|een|het|och|og)\b", re.IGNORECASE
+)
+_CENTRAL_WORDS = re.compile(rb"\b(?:se|na|je|to|ale|jak|nie|sa|az|es|hogy|nem|jest|ze|pro)\b", re.IGNORECASE)
 
 _OTHER_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")

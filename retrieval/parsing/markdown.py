@@ -1,15 +1,16 @@
 """Markdown: the source is the text; the parser only finds the headings in it."""
 
 import re
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
 from retrieval.parsing.document import Heading, ParsedDocument, clean_text, clean_title
 from retrieval.parsing.media_type import MediaType
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
-_FRONT_MATTER_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.M)
-_LINE_START = re.compile(r"^", re.M)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_LINE_START = re.compile(r"^", re.MULTILINE)
 
 
 def parse_markdown(text: str, name: str) -> ParsedDocument:
@@ -33,7 +34,7 @@ def _headings(text: str, body_start: int) -> tuple[Heading, ...]:
     line_starts = [match.start() for match in _LINE_START.finditer(body)]
     tokens = blocks.parse(body)
     headings = []
-    for opening, content in zip(tokens, tokens[1:], strict=False):
+    for opening, content in pairwise(tokens):
         if opening.type == "heading_open" and opening.map:
             words = _visible(inline, content.content)
             if words:

@@ -3,7 +3,7 @@
 import logging
 from io import BytesIO
 
-from pypdf import PasswordType, PdfReader
+from pypdf import PdfReader
 from pypdf.errors import FileNotDecryptedError
 
 from retrieval.errors import PasswordProtected, UnreadableFile
@@ -22,8 +22,8 @@ def parse_pdf(data: bytes, name: str) -> ParsedDocument:
     """Raises: PasswordProtected, UnreadableFile."""
     try:
         reader = PdfReader(BytesIO(data))
-        if reader.is_encrypted and reader.decrypt("") is PasswordType.NOT_DECRYPTED:
-            raise FileNotDecryptedError
+        if reader.is_encrypted:
+            reader.decrypt("")  # where a password is needed, reading the pages says so
         pages = [clean_text(page.extract_text()).translate(_LIGATURES).strip() for page in reader.pages]
         title = reader.metadata.title if reader.metadata else None
     except FileNotDecryptedError as error:
