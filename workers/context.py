@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from retrieval.embedding import Embedder
-from retrieval.index import ChunkIndex, QdrantIndex
+from retrieval.index import ChunkIndex
+from retrieval.qdrant_index import QdrantIndex
 from retrieval.remote_index import RemoteIndex
 
 from app.core.catalog import Catalog
@@ -43,11 +44,11 @@ def build_context(settings: Settings) -> WorkerContext:
     tokenizer = ModelTokenizer(resolve_model(settings))
     catalog = Catalog(settings.effective_database_url)
     files = DocumentFiles(settings.files_dir)
-    embedder = Embedder(settings)
+    embedder = Embedder(settings.embedding_model)
     store = build_store(settings)
     engine = EngineClient(settings.effective_engine_url)
     index: ChunkIndex = (
-        QdrantIndex(settings, embedder.dimension)
+        QdrantIndex.connect(settings.qdrant_url, embedder.dimension)
         if settings.qdrant_url
         else RemoteIndex(settings.effective_web_url, settings.internal_secret.get_secret_value())
     )

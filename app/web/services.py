@@ -5,7 +5,7 @@ import logging
 from dataclasses import dataclass, field
 
 from retrieval.embedding import Embedder
-from retrieval.index import QdrantIndex
+from retrieval.qdrant_index import QdrantIndex
 from retrieval.search import Retriever
 
 from app.core.catalog import Catalog
@@ -56,8 +56,12 @@ def open_services(settings: Settings) -> Services:
     catalog.migrate()
     model = resolve_model(settings)
     tokenizer = ModelTokenizer(model)
-    embedder = Embedder(settings)
-    index = QdrantIndex(settings, embedder.dimension)
+    embedder = Embedder(settings.embedding_model)
+    index = (
+        QdrantIndex.connect(settings.qdrant_url, embedder.dimension)
+        if settings.qdrant_url
+        else QdrantIndex.open_local(settings.qdrant_dir, embedder.dimension)
+    )
     files = DocumentFiles(settings.files_dir)
     store = build_store(settings)
     engine = EngineClient(settings.effective_engine_url)

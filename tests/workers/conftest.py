@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from retrieval.embedding import Embedder
-from retrieval.index import QdrantIndex
+from retrieval.qdrant_index import QdrantIndex
 from staging_engine import FINGERPRINT, StagingEngine
 
 from app.core.catalog import Catalog, Document
@@ -42,7 +42,7 @@ def tokenizer():
 
 @pytest.fixture(scope="session")
 def embedder():
-    return Embedder(Settings())
+    return Embedder(Settings().embedding_model)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def context(tmp_path, tokenizer, embedder):
     settings = Settings(state_dir=tmp_path / "state", chunk_tokens=48)
     catalog = Catalog(settings.effective_database_url)
     catalog.migrate()
-    index = QdrantIndex(settings, embedder.dimension)
+    index = QdrantIndex.open_local(settings.qdrant_dir, embedder.dimension)
     store = ChunkStore([DiskTier(settings.effective_kv_dir, settings.kv_disk_bytes)])
     engine = StagingEngine(settings.effective_staging_dir)
     files = DocumentFiles(settings.files_dir)
