@@ -41,19 +41,20 @@ def ask_both(client: ApiClient, body: dict[str, Any]) -> tuple[AnswerOut, Answer
 
 def _stream(client: ApiClient, body: dict[str, Any]) -> AnswerOut:
     """Print the text as it comes; return the finished answer."""
-    answer: AnswerOut | None = None
+    streamed = False
     for event in client.ask_streaming(body):
         if event.name == "delta":
             out.file.write(event.data["text"])
             out.file.flush()
+            streamed = True
         elif event.name == "done":
             answer = AnswerOut.model_validate(event.data)
-    assert answer is not None
-    return answer
+            out.print("" if streamed else escape(answer.answer))
+            return answer
+    raise AssertionError("a stream without a terminal event")
 
 
 def _show(answer: AnswerOut) -> None:
-    out.print()
     for citation in answer.citations:
         out.print(f"  {citation_line(citation)}")
     out.print(f"[dim]{cache_line(answer)}[/dim]")

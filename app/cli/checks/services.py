@@ -91,7 +91,8 @@ def check_web(settings: Settings) -> list[Finding]:
         with ApiClient.from_settings(settings) as client:
             readiness = client.readiness()
     except NotRunning as error:
-        return [_not_running(settings, "web", error.message)]
+        web = _not_running(settings, "web", error.message)
+        return [web] if holder_of(settings.state_dir) else [web, _check_index_folder(settings)]
     except Refused as error:
         return [failed_by("web", error)]
     index = [
@@ -100,6 +101,23 @@ def check_web(settings: Settings) -> list[Finding]:
         if part.name == "index"
     ]
     return [ok("web", settings.effective_web_url), *index]
+
+
+def _check_index_folder(settings: Settings) -> Finding:
+    """The index, opened here because nobody else has it open."""
+    name = "index"
+    if not settings.qdrant_url and not settings.qdrant_dir.exists():
+        return ok(name, "not made yet; the first start makes it")
+    from retrieval.embedding import Embedder
+    from retrieval.index import QdrantIndex
+
+    try:
+        dimension = Embedder(settings).dimension
+        index = QdrantIndex(settings, dimension)
+        chunks = index.count(settings.tenant)
+    except PrereadError as error:
+        return failed_by(name, error)
+    return ok(name, f"{chunks} chunks, {dimension} dimensions")
 
 
 def _check_redis_server(name: str, url: str) -> Finding:

@@ -1,6 +1,4 @@
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -8,33 +6,6 @@ from app.cli.client import ApiClient
 from app.cli.errors import NotRunning, Refused
 
 PROBLEM = {"detail": "There is no document doc_x.", "hint": "See preread ls.", "code": "not_found"}
-
-
-@pytest.fixture
-def server():
-    """Answers every request with `server.answer`: status, content type, body."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.server.asked.append(self.path)
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            status, kind, body = self.server.answer
-            self.send_response(status)
-            self.send_header("content-type", kind)
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_POST = do_DELETE = do_GET  # noqa: N815
-
-        def log_message(self, *_: object) -> None: ...
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.asked = []
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
