@@ -1,0 +1,115 @@
+"""Index calls as JSON, for workers that reach the index through web: both sides of the wire.
+
+POST /internal/index/OPERATION, with the shared secret in the header X-Preread-Internal
+upsert           {chunks: [IndexedChunk]}                       → {}
+delete_document  {tenant, document_id}                          → {}
+delete_version   {tenant, document_id, version_id}              → {}
+search           {tenant, vector, top_k, document_ids or null}  → {found: [ScoredChunk]}
+count            {tenant, document_id or null}                  → {count}
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from app.core.errors import BadInput, NotFound
+from retrieval.index import ChunkIndex, IndexedChunk, ScoredChunk
+
+INTERNAL_HEADER = "X-Preread-Internal"
+PATH = "/internal/index/"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Upsert:
+    chunks: list[IndexedChunk]
+
+    def answer(self, index: ChunkIndex) -> Json:
+        index.upsert(self.chunks)
+        return {}
+
+
+@dataclass(frozen=True)
+class DeleteDocument:
+    tenant: str
+    document_id: str
+
+    def answer(self, index: ChunkIndex) -> Json:
+        index.delete_document(self.tenant, self.document_id)
+        return {}
+
+
+@dataclass(frozen=True)
+class DeleteVersion:
+    tenant: str
+    document_id: str
+    version_id: str
+
+    def answer(self, index: ChunkIndex) -> Json:
+        index.delete_version(self.tenant, self.document_id, self.version_id)
+        return {}
+
+
+@dataclass(frozen=True)
+class Search:
+    tenant: str
+    vector: list[float]
+    top_k: int
+    document_ids: list[str] | None = None
+
+    def answer(self, index: ChunkIndex) -> Json:
+        found = index.search(self.tenant, self.vector, self.top_k, self.document_ids)
+        return {"found": [asdict(chunk) for chunk in found]}
+
+
+@dataclass(frozen=True)
+class Count:
+    tenant: str
+    document_id: str | None = None
+
+    def answer(self, index: ChunkIndex) -> Json:
+        return {"count": index.count(self.tenant, self.document_id)}
+
+
+IndexCall = Upsert | DeleteDocument | DeleteVersion | Search | Count
+
+_CALLS: dict[str, type[IndexCall]] = {
+    "upsert": Upsert,
+    "delete_document": DeleteDocument,
+    "delete_version": DeleteVersion,
+    "search": Search,
+    "count": Count,
+}
+_READERS: dict[str, TypeAdapter[IndexCall]] = {operation: TypeAdapter(call) for operation, call in _CALLS.items()}
+_OPERATIONS = {call: operation for operation, call in _CALLS.items()}
+
+
+def path_of(call: IndexCall) -> str:
+    return PATH + _OPERATIONS[type(call)]
+
+
+def to_json(call: IndexCall) -> Json:
+    return asdict(call)
+
+
+def answer(index: ChunkIndex, operation: str, body: bytes) -> Json:
+    """What web does with a request: check it, call the index, and give the JSON of the answer.
+
+    Raises: NotFound for an unknown operation, BadInput for a body that does not fit, and what the index raises.
+    """
+    reader = _READERS.get(operation)
+    if reader is None:
+        raise NotFound(f"There is no index operation {operation}.")
+    try:
+        call = reader.validate_json(body)
+    except ValidationError as error:
+        raise BadInput(f"The index call {operation} is malformed: {error.error_count()} fields do not fit.") from error
+    return call.answer(index)
+
+
+def found_chunks(reply: Json) -> list[ScoredChunk]:
+    """The chunks in the reply to a search."""
+    return [ScoredChunk(**chunk) for chunk in reply["found"]]
