@@ -30,7 +30,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
 
 def findings_of(settings: Settings) -> Iterator[Finding]:
     """Every check, each as soon as it is done."""
-    from app.cli.checks import installation, machine, services
+    from app.cli.checks import index, installation, machine, services
 
     yield installation.check_python()
     yield installation.check_packages()
@@ -46,7 +46,8 @@ def findings_of(settings: Settings) -> Iterator[Finding]:
     yield services.check_kv_redis(settings)
     yield services.check_engine(settings)
     yield services.check_worker(settings)
-    yield from services.check_web(settings)
+    yield services.check_web(settings)
+    yield index.check_index(settings)
 
 
 def show(finding: Finding) -> None:

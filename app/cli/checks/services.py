@@ -6,7 +6,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.cli.checks.finding import Finding, Level, fail, failed_by, ok, warn
+from app.cli.checks.finding import Finding, fail, failed_by, ok, warn
 from app.cli.client import ApiClient
 from app.cli.errors import NotRunning, Refused
 from app.cli.redis_server import redis_answers
@@ -85,39 +85,15 @@ def check_worker(settings: Settings) -> Finding:
     return _not_running(settings, name, "No worker answers.")
 
 
-def check_web(settings: Settings) -> list[Finding]:
-    """Web itself, and the index, which only web can reach in embedded mode."""
+def check_web(settings: Settings) -> Finding:
     try:
         with ApiClient.from_settings(settings) as client:
-            readiness = client.readiness()
+            client.readiness()
     except NotRunning as error:
-        web = _not_running(settings, "web", error.message)
-        return [web] if holder_of(settings.state_dir) else [web, _check_index_folder(settings)]
+        return _not_running(settings, "web", error.message)
     except Refused as error:
-        return [failed_by("web", error)]
-    index = [
-        Finding("index", Level.OK if part.ok else Level.FAIL, part.message or "answers", part.hint)
-        for part in readiness.parts
-        if part.name == "index"
-    ]
-    return [ok("web", settings.effective_web_url), *index]
-
-
-def _check_index_folder(settings: Settings) -> Finding:
-    """The index, opened here because nobody else has it open."""
-    name = "index"
-    if not settings.qdrant_url and not settings.qdrant_dir.exists():
-        return ok(name, "not made yet; the first start makes it")
-    from retrieval.embedding import Embedder
-    from retrieval.index import QdrantIndex
-
-    try:
-        dimension = Embedder(settings).dimension
-        index = QdrantIndex(settings, dimension)
-        chunks = index.count(settings.tenant)
-    except PrereadError as error:
-        return failed_by(name, error)
-    return ok(name, f"{chunks} chunks, {dimension} dimensions")
+        return failed_by("web", error)
+    return ok("web", settings.effective_web_url)
 
 
 def _check_redis_server(name: str, url: str) -> Finding:

@@ -6,10 +6,12 @@ from typer.testing import CliRunner
 
 from app.cli.checks import installation, machine, services
 from app.cli.checks.finding import Level
+from app.cli.checks.index import check_index, judge_size
 from app.cli.doctor import findings_of
 from app.cli.main import cli
 from app.cli.stack import migrate
 from app.cli.state_lock import hold_state
+from retrieval.qdrant_index import QdrantIndex
 
 
 def test_a_machine_that_is_set_up_but_not_started_has_no_failure(own_state, settings) -> None:
@@ -82,6 +84,21 @@ def test_memory_far_too_short_is_found(settings) -> None:
     finding = machine.check_memory(greedy)
     assert finding.level is Level.FAIL
     assert "PREREAD_ENGINE_KV_GIB" in finding.hint
+
+
+def test_an_index_of_another_dimension_is_found_and_both_numbers_named(settings) -> None:
+    away = settings.model_copy(update={"web_url": "http://127.0.0.1:9"})
+    assert check_index(away).level is Level.OK
+    QdrantIndex.open_local(settings.qdrant_dir, 3).close()
+    finding = check_index(away)
+    assert finding.level is Level.FAIL
+    assert "384" in finding.message
+    assert " 3." in finding.message
+
+
+def test_an_index_that_outgrew_its_folder_should_move_to_a_server() -> None:
+    assert "PREREAD_QDRANT_URL" in judge_size(10_001, local=True).hint
+    assert judge_size(10_001, local=False).level is Level.OK
 
 
 def test_pages_that_were_not_built_are_found(tmp_path) -> None:

@@ -1,0 +1,57 @@
+"""The index: its dimension, and whether it has outgrown a local folder."""
+
+from app.cli.checks.finding import Finding, Level, failed_by, ok, warn
+from app.cli.client import ApiClient
+from app.cli.errors import NotRunning, Refused
+from app.cli.state_lock import holder_of
+from app.core.errors import PrereadError
+from app.core.settings import Settings
+
+_NAME = "index"
+_MOST_LOCAL_CHUNKS = 10_000
+
+
+def check_index(settings: Settings) -> Finding:
+    """Through web where it runs: in embedded mode nobody else may open the folder."""
+    try:
+        with ApiClient.from_settings(settings) as client:
+            readiness, chunks = client.readiness(), client.status().chunks
+    except (NotRunning, Refused) as error:
+        if holder_of(settings.state_dir):
+            return warn(_NAME, "It cannot be asked: web does not answer.", error.hint or "See web's log.")
+        return _check_closed(settings)
+    for part in readiness.parts:
+        if part.name == "index" and not part.ok:
+            return Finding(_NAME, Level.FAIL, part.message, part.hint)
+    return judge_size(chunks, local=not settings.qdrant_url)
+
+
+def judge_size(chunks: int, *, local: bool) -> Finding:
+    if local and chunks > _MOST_LOCAL_CHUNKS:
+        return warn(
+            _NAME,
+            f"{chunks:,} chunks are in a local folder, which is meant for at most {_MOST_LOCAL_CHUNKS:,}.",
+            "Searches become slow; set PREREAD_QDRANT_URL to a Qdrant server.",
+        )
+    return ok(_NAME, f"{chunks:,} chunks")
+
+
+def _check_closed(settings: Settings) -> Finding:
+    """Open the index here, with the embedding model it should fit."""
+    if not settings.qdrant_url and not settings.qdrant_dir.exists():
+        return ok(_NAME, "not made yet; the first start makes it")
+    from retrieval.embedding import Embedder
+    from retrieval.qdrant_index import QdrantIndex
+
+    try:
+        dimension = Embedder(settings.embedding_model).dimension
+        if settings.qdrant_url:
+            index = QdrantIndex.connect(settings.qdrant_url, dimension)
+        else:
+            index = QdrantIndex.open_local(settings.qdrant_dir, dimension)
+        try:
+            return judge_size(index.count(settings.tenant), local=not settings.qdrant_url)
+        finally:
+            index.close()
+    except PrereadError as error:
+        return failed_by(_NAME, error)
