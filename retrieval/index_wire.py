@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass
 from app.core.errors import BadInput, NotFound
 from retrieval.index import ChunkIndex, IndexedChunk, ScoredChunk
 
-INTERNAL_HEADER = "X-Preread-Internal"
+SECRET_HEADER = "X-Preread-Internal"  # noqa: S105 - the name of the header, not the secret
 PATH = "/internal/index/"
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ import httpx
 from retrieval.errors import DimensionMismatch, IndexRefused, IndexUnavailable
 from retrieval.index import IndexedChunk, ScoredChunk
 from retrieval.index_wire import (
-    INTERNAL_HEADER,
+    SECRET_HEADER,
     Count,
     DeleteDocument,
     DeleteVersion,
@@ -35,7 +35,7 @@ class RemoteIndex:
     def __init__(self, web_url: str, secret: str, transport: httpx.BaseTransport | None = None) -> None:
         self._web_url = web_url
         self._http = httpx.Client(
-            base_url=web_url, headers={INTERNAL_HEADER: secret}, timeout=_TIMEOUT_SECONDS, transport=transport
+            base_url=web_url, headers={SECRET_HEADER: secret}, timeout=_TIMEOUT_SECONDS, transport=transport
         )
 
     def close(self) -> None:
