@@ -3,11 +3,6 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from retrieval.embedding import Embedder
-from retrieval.index import ChunkIndex
-from retrieval.qdrant_index import QdrantIndex
-from retrieval.remote_index import RemoteIndex
-
 from app.core.catalog import Catalog
 from app.core.settings import Settings, get_settings
 from generator.chat import ModelTokenizer
@@ -18,6 +13,10 @@ from kvstore.store import ChunkStore
 from kvstore.tiers.base import Tier
 from kvstore.tiers.disk import DiskTier
 from kvstore.tiers.redis import RedisTier
+from retrieval.embedding import Embedder
+from retrieval.index import ChunkIndex
+from retrieval.qdrant_index import QdrantIndex
+from retrieval.remote_index import RemoteIndex
 from workers.broker import make_celery
 from workers.files import DocumentFiles
 from workers.purge import Purge

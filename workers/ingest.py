@@ -4,8 +4,6 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from retrieval.index import IndexedChunk
-
 from app.core.catalog import (
     Catalog,
     ChunkRecord,
@@ -16,9 +14,10 @@ from app.core.catalog import (
     VersionState,
     WorkRefused,
 )
-from app.core.errors import PrereadError, Unavailable
+from app.core.errors import PrereadError, SetupError, Unavailable
 from kvstore.key import ids_hash
 from retrieval.chunking import split
+from retrieval.index import IndexedChunk
 from retrieval.parsing import ParsedDocument, parse
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
@@ -33,8 +32,8 @@ _ARRIVAL_SECONDS = 60
 def ingest(document_id: str, context: WorkerContext) -> bool:
     """Parse, chunk, embed and index what is new of a document. True: it is ready to be pre-read.
 
-    A file that cannot be used fails the document, with the reason. Raises Unavailable when a part does not answer;
-    the document is then taken up again later.
+    A file that cannot be used fails the document, with the reason. Raises Unavailable when a part does not answer, and
+    SetupError when one is not set up right; the document is then taken up again later.
     """
     with claimed(context.catalog, document_id, context.settings.lease_seconds) as claim:
         if claim is None or claim.document.state in (DocumentState.DELETING, DocumentState.FAILED):
@@ -43,7 +42,7 @@ def ingest(document_id: str, context: WorkerContext) -> bool:
             return _ingest(claim, context)
         except WorkRefused as refusal:
             log.info("stopped working on %s: %s", document_id, refusal)
-        except Unavailable:
+        except (Unavailable, SetupError):
             raise
         except PrereadError as error:
             _fail(claim, context.catalog, error.code, error.message)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from celery import shared_task
 
-from app.core.errors import Unavailable
+from app.core.errors import SetupError, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ def ingest_task(document_id: str) -> None:
 
     try:
         ready = ingest(document_id, get_context())
-    except Unavailable as error:
+    except (Unavailable, SetupError) as error:
         log.warning("%s waits: %s", document_id, error)
         return
     if ready:
@@ -31,7 +31,7 @@ def preread_task(document_id: str) -> None:
 
     try:
         unfinished = preread(document_id, get_context())
-    except Unavailable as error:
+    except (Unavailable, SetupError) as error:
         log.warning("%s waits: %s", document_id, error)
         return
     if unfinished:
@@ -68,5 +68,5 @@ def delete_task(document_id: str) -> None:
     context = get_context()
     try:
         finish_deletion_of(document_id, catalog=context.catalog, purge=context.purge, now=datetime.now(UTC))
-    except Unavailable as error:
+    except (Unavailable, SetupError) as error:
         log.warning("the deletion of %s waits: %s", document_id, error)

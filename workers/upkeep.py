@@ -5,7 +5,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from app.core.catalog import DocumentState
-from app.core.errors import Unavailable
+from app.core.errors import SetupError, Unavailable
 from kvstore.staging import sweep_staging
 from workers.context import WorkerContext
 from workers.deletion import finish_deletion
@@ -26,7 +26,7 @@ def reconcile(context: WorkerContext, queued: Collection[tuple[str, str]], now: 
         if document.state is DocumentState.DELETING:
             try:
                 finish_deletion(document, catalog=context.catalog, purge=context.purge)
-            except Unavailable as error:
+            except (Unavailable, SetupError) as error:
                 log.warning("the deletion of %s waits: %s", document.id, error)
             continue
         only_preread = document.state is DocumentState.INDEXED and document.pending_version_id is None

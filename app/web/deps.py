@@ -11,6 +11,7 @@ from app.web.answering import Answering
 from app.web.library import Library
 from app.web.services import Services
 from app.web.system import System
+from retrieval.index_wire import INTERNAL_HEADER
 
 
 def get_services(connection: HTTPConnection) -> Services:
@@ -34,10 +35,12 @@ def get_system(services: ServicesDep) -> System:
     return System(services)
 
 
-def require_internal_secret(services: ServicesDep, x_preread_internal: Annotated[str, Header()] = "") -> None:
+def require_internal_secret(
+    services: ServicesDep, sent: Annotated[str, Header(alias=INTERNAL_HEADER, include_in_schema=False)] = ""
+) -> None:
     """Internal routes do not exist for anyone without the secret, nor where none is set."""
     secret = services.settings.internal_secret.get_secret_value()
-    if not secret or not hmac.compare_digest(secret.encode(), x_preread_internal.encode()):
+    if not secret or not hmac.compare_digest(secret.encode(), sent.encode()):
         raise HTTPException(404)
 
 

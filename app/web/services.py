@@ -4,10 +4,6 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from retrieval.embedding import Embedder
-from retrieval.qdrant_index import QdrantIndex
-from retrieval.search import Retriever
-
 from app.core.catalog import Catalog
 from app.core.settings import Settings
 from generator.chat import ModelTokenizer
@@ -16,6 +12,9 @@ from generator.fingerprint import model_fingerprint
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
 from kvstore.store import ChunkStore
+from retrieval.embedding import Embedder
+from retrieval.qdrant_index import QdrantIndex
+from retrieval.search import Retriever
 from workers.broker import make_celery
 from workers.context import build_store
 from workers.files import DocumentFiles

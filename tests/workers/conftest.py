@@ -2,8 +2,6 @@ import io
 from dataclasses import dataclass, field
 
 import pytest
-from retrieval.embedding import Embedder
-from retrieval.qdrant_index import QdrantIndex
 from staging_engine import FINGERPRINT, StagingEngine
 
 from app.core.catalog import Catalog, Document
@@ -15,6 +13,8 @@ from generator.preamble import build_preamble
 from kvstore.key import Reading
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
+from retrieval.embedding import Embedder
+from retrieval.qdrant_index import QdrantIndex
 from workers.context import WorkerContext
 from workers.files import DocumentFiles
 from workers.purge import Purge

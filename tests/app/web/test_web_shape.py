@@ -6,6 +6,8 @@ from fastapi.testclient import TestClient
 from web_harness import SECRET
 
 from app.web.routes.pages import PageHeaders, add_pages
+from retrieval.index import IndexedChunk
+from retrieval.remote_index import RemoteIndex
 
 PROBLEM_KEYS = {"type", "title", "status", "detail", "code", "hint", "instance"}
 
@@ -127,6 +129,19 @@ def test_openapi_describes_every_field_and_names_every_operation(web):
         if "description" not in value and "$ref" not in value and value.get("type") != "array"
     ]
     assert undescribed == []
+
+
+def test_a_worker_reaches_the_index_through_web(web):
+    remote = RemoteIndex(str(web.client.base_url), SECRET)
+    vector = web.services.embedder.embed_texts(["The pier opens at dawn."])[0]
+    chunk = IndexedChunk("chk_1", "doc_pier", "ver_1", "elsewhere", 0, "The pier opens at dawn.", vector)
+    remote.upsert([chunk])
+    remote.upsert([chunk])
+    assert remote.count("elsewhere") == web.services.index.count("elsewhere") == 1
+    assert [found.chunk_id for found in remote.search("elsewhere", vector, 3)] == ["chk_1"]
+    remote.delete_version("elsewhere", "doc_pier", "ver_1")
+    assert remote.count("elsewhere") == 0
+    remote.close()
 
 
 @pytest.mark.parametrize("secret", [None, "", "wrong", SECRET[:-1], SECRET + "x"])
