@@ -11,7 +11,7 @@ from app.web.answering import Answering
 from app.web.library import Library
 from app.web.services import Services
 from app.web.system import System
-from retrieval.index_wire import INTERNAL_HEADER
+from retrieval.index_wire import SECRET_HEADER
 
 
 def get_services(connection: HTTPConnection) -> Services:
@@ -36,7 +36,7 @@ def get_system(services: ServicesDep) -> System:
 
 
 def require_internal_secret(
-    services: ServicesDep, sent: Annotated[str, Header(alias=INTERNAL_HEADER, include_in_schema=False)] = ""
+    services: ServicesDep, sent: Annotated[str, Header(alias=SECRET_HEADER, include_in_schema=False)] = ""
 ) -> None:
     """Internal routes do not exist for anyone without the secret, nor where none is set."""
     secret = services.settings.internal_secret.get_secret_value()
