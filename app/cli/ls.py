@@ -13,6 +13,8 @@ from app.cli.console import out
 from app.core.settings import get_settings
 from app.web.schemas.documents import DocumentOut
 
+ID_WIDTH = 24
+
 
 def ls(as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False) -> None:
     """List the documents."""
@@ -27,9 +29,12 @@ def ls(as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
 def document_table(documents: list[DocumentOut]) -> Table:
-    table = Table("id", "name", "state", box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("id", no_wrap=True, min_width=ID_WIDTH)
+    table.add_column("name", overflow="fold")
+    table.add_column("state", overflow="fold")
     for title in ("pre-read", "tokens", "size"):
-        table.add_column(title, justify="right")
+        table.add_column(title, justify="right", no_wrap=True)
     for document in documents:
         table.add_row(
             document.id,

@@ -9,6 +9,7 @@ from rich.markup import escape
 from app.cli.add import add
 from app.cli.ask import ask
 from app.cli.beat import beat
+from app.cli.bench import PASS_ON, bench
 from app.cli.console import err
 from app.cli.demo import demo
 from app.cli.doctor import doctor
@@ -21,7 +22,6 @@ from app.cli.up import up
 from app.cli.web import web
 from app.cli.worker import worker
 from app.core.errors import PrereadError
-from benchmarks.main import bench
 
 cli = typer.Typer(
     help="Answers questions about documents it has already read.",
@@ -32,7 +32,7 @@ cli = typer.Typer(
 
 for command in (up, add, ls, rm, ask, precompute, status, doctor, demo):
     cli.command()(command)
-cli.add_typer(bench, name="bench")
+cli.command(context_settings=PASS_ON)(bench)
 for process in (engine, web, worker, beat):
     cli.command(rich_help_panel="Processes (`preread up` starts them; for running them one by one)")(process)
 

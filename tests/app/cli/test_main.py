@@ -1,3 +1,4 @@
+import subprocess
 import sys
 
 import pytest
@@ -7,7 +8,22 @@ from app.cli.main import cli, main
 from app.cli.state_lock import hold_state
 from app.core.settings import get_settings
 
-COMMANDS = {"up", "add", "ls", "rm", "ask", "precompute", "status", "doctor", "demo", "engine", "web", "worker", "beat"}
+COMMANDS = {
+    "up",
+    "add",
+    "ls",
+    "rm",
+    "ask",
+    "precompute",
+    "status",
+    "doctor",
+    "demo",
+    "bench",
+    "engine",
+    "web",
+    "worker",
+    "beat",
+}
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -32,6 +48,18 @@ def test_without_a_running_service_commands_say_how_to_start_it(own_state, monke
     assert "Preread is not running" in output.err
     assert "Start it: preread up" in output.err
     assert "Traceback" not in output.err + output.out
+
+
+def test_the_command_starts_without_the_model_libraries() -> None:
+    program = "import sys, app.cli.main; print({'torch', 'transformers', 'vllm', 'sqlalchemy'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
+
+
+def test_bench_passes_its_arguments_on() -> None:
+    result = CliRunner().invoke(cli, ["bench", "ttft", "--help"])
+    assert result.exit_code == 0
+    assert "--chunk-tokens" in result.output
 
 
 def test_a_wrong_setting_is_named_without_a_traceback(own_state, monkeypatch, capsys) -> None:
