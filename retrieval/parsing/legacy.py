@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
 
-from charset_normalizer import from_bytes
-
 # The letters of many scripts look alike.
 # ruff: noqa: RUF001
 
 _SAMPLE_CHARACTERS = 20_000
 _ENOUGH = 0.4
 _CLEARLY_BETTER = 1.5
-_MOST_MIXED_WORDS = 0.2
-_SURE_COHERENCE = 0.5
-_MOST_CHAOS = 0.1
+_MIXED_UP = 0.2
+_FEWEST_CHARACTERS = 4
 
 _KANA = "".join(map(chr, range(0x3001, 0x3100)))
 _KANJI = (
@@ -39,11 +36,16 @@ _HANGUL = (
     "이다는에의가을를은하고지로기한사자도서리인어정시대해그라아나일수스부제과장전성관주구보국유동와여상비"
     "게으니원있었했습입험것들만경연공"
 )
-_RUSSIAN = "оеаинтсрвлк«»—№"
-_GREEK = "αοιετσνηυςάέίό«»"
+_RUSSIAN = "оеаинтсрвлкОЕАИНТСРВЛК«»—№"
+_GREEK = "αοιετσνηυςάέίόΑΟΙΕΤΣΝΗΥ«»"
+_HEBREW = "יוהלאמרת"
+_ARABIC = "اليمنورت"
+_TURKISH = "ğışçöüİĞŞÇÖÜâîû’‘“”"
 _TYPOGRAPHY = "’‘“”„–—…•€«»°§©®·"
 _WESTERN = "äöüÄÖÜßéèêëàâáíóúñçôûùîïåæøãõòìÉÀÇÅØÑÁÍÓÚ¿¡£½²³ºª" + _TYPOGRAPHY
-_CENTRAL = "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽőűöüÖÜŐŰäôľĺŕ" + _TYPOGRAPHY
+_POLISH = "ąćęłńóśźżĄĆĘŁŃÓŚŹŻ" + _TYPOGRAPHY
+_CZECH = "áčďéěíňóřšťúůýžÁČĎÉĚÍŇÓŘŠŤÚŮÝŽ" + _TYPOGRAPHY
+_HUNGARIAN = "áéíóöőúüűÁÉÍÓÖŐÚÜŰ" + _TYPOGRAPHY
 
 # Short words that decide where the few other letters fit both groups of languages.
 _WESTERN_WORDS = re.compile(
@@ -52,9 +54,10 @@ _WESTERN_WORDS = re.compile(
 _CENTRAL_WORDS = re.compile(rb"\b(?:se|na|je|to|ale|jak|nie|sa|az|es|hogy|nem|jest|ze|pro)\b", re.IGNORECASE)
 
 _OTHER_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
+_NO_TEXT = re.compile(r"[\x80-\x9f\u2500-\u259f]")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")
 _MIXED_WORD = re.compile(r"[A-Za-z][^\W\d_\x00-\x7f]|[^\W\d_\x00-\x7f][A-Za-z]")
-_SIGN_IN_WORD = re.compile(r"[^\W\d_](?:[¿¡£½§•]|[²³ºª°€][^\W\d_])")
+_SIGN_IN_WORD = re.compile(r"[^\W\d_](?:[¿¡£½§•]|[^\w\s\x00-\x7f’‘–—·…][^\W\d_])")
 
 
 class _Writing(Enum):
@@ -85,25 +88,30 @@ _SCRIPTS = (
     _Script(_Writing.CHARACTERS, ("gb18030",), frozenset(_SIMPLIFIED), 0.35),
     _Script(_Writing.CHARACTERS, ("big5hkscs",), frozenset(_TRADITIONAL), 0.35),
     _Script(_Writing.CHARACTERS, ("cp949",), frozenset(_HANGUL), 0.5),
-    _Script(_Writing.ALPHABET, ("cp1251", "koi8_r"), frozenset(_RUSSIAN), 0.65),
+    _Script(_Writing.ALPHABET, ("cp1251", "koi8_r", "cp866", "iso8859_5"), frozenset(_RUSSIAN), 0.65),
     _Script(_Writing.ALPHABET, ("cp1253",), frozenset(_GREEK), 0.7),
+    _Script(_Writing.ALPHABET, ("cp1255",), frozenset(_HEBREW), 0.65),
+    _Script(_Writing.ALPHABET, ("cp1256",), frozenset(_ARABIC), 0.65),
     _Script(_Writing.LATIN, ("cp1252",), frozenset(_WESTERN), 1.0),
-    _Script(_Writing.LATIN, ("cp1250",), frozenset(_CENTRAL), 1.0),
+    _Script(_Writing.LATIN, ("cp1254",), frozenset(_TURKISH), 1.0),
+    _Script(_Writing.LATIN, ("cp1250", "iso8859_2"), frozenset(_POLISH), 1.0),
+    _Script(_Writing.LATIN, ("cp1250", "iso8859_2"), frozenset(_CZECH), 1.0),
+    _Script(_Writing.LATIN, ("cp1250", "iso8859_2"), frozenset(_HUNGARIAN), 1.0),
 )
-_LATIN_ENCODINGS = {"cp1252", "cp1250"}
-_OTHER_ENCODINGS = ["cp1254", "cp1255", "cp1256", "cp1257", "cp874", "koi8_u"]
 
 
 def guess_legacy(data: bytes) -> str | None:
     """The one encoding in which `data` is clearly text of a language that uses it, else None."""
     guesses = sorted(_guesses(data), key=lambda guess: -guess.score)
     if not guesses or guesses[0].score < _ENOUGH:
-        return _rarer(data)
+        return None
     best = guesses[0]
     rival = next((guess for guess in guesses if guess.text != best.text), None)
     if rival is None or best.score >= _CLEARLY_BETTER * rival.score:
         return best.encoding
-    return _by_words(data) if {best.encoding, rival.encoding} == _LATIN_ENCODINGS else None
+    western = _western_words(data)
+    fitting = [guess for guess in (best, rival) if western is not None and (guess.encoding == "cp1252") is western]
+    return fitting[0].encoding if len(fitting) == 1 and rival.encoding != best.encoding else None
 
 
 def _guesses(data: bytes) -> Iterator[_Guess]:
@@ -120,31 +128,26 @@ def _score(text: str, script: _Script) -> float:
     """1 for an ordinary text of this script, near 0 for bytes that mean something else."""
     others = [character for character in text if character > "\x7f"]
     letters = len(_OTHER_LETTER.findall(text))
-    if script.writing is _Writing.LATIN:
-        misread = letters > len(_ASCII_LETTER.findall(text)) or _SIGN_IN_WORD.search(text) is not None
-    elif script.writing is _Writing.ALPHABET:
-        misread = len(_MIXED_WORD.findall(text)) + _inner_capitals(text) > _MOST_MIXED_WORDS * letters
+    common = sum(character in script.common for character in others)
+    if script.writing is _Writing.CHARACTERS:
+        misread = common < _FEWEST_CHARACTERS
+    elif script.writing is _Writing.LATIN:
+        odd = _SIGN_IN_WORD.search(text) is not None or _inner_capitals(text) > 0
+        misread = odd or letters > len(_ASCII_LETTER.findall(text))
     else:
-        misread = False
-    if misread or not others:
+        mixed = len(_MIXED_WORD.findall(text)) + len(_SIGN_IN_WORD.findall(text)) + _inner_capitals(text)
+        misread = mixed >= _MIXED_UP * letters
+    if misread or not others or _NO_TEXT.search(text):
         return 0.0
-    share = sum(character in script.common for character in others) / len(others)
-    return min(1.0, share / script.usual)
+    # The wrong Cyrillic or Greek encoding turns small letters into capitals.
+    doubt = 0.5 if sum(map(str.isupper, others)) > len(others) / 2 else 1.0
+    return doubt * min(1.0, common / len(others) / script.usual)
 
 
 def _inner_capitals(text: str) -> int:
-    return sum(left.islower() and right.isupper() for left, right in pairwise(text))
+    return sum(left.islower() and right.isupper() and right > "\x7f" for left, right in pairwise(text))
 
 
-def _by_words(data: bytes) -> str | None:
+def _western_words(data: bytes) -> bool | None:
     western, central = len(_WESTERN_WORDS.findall(data)), len(_CENTRAL_WORDS.findall(data))
-    if western == central:
-        return None
-    return "cp1252" if western > central else "cp1250"
-
-
-def _rarer(data: bytes) -> str | None:
-    matches = list(from_bytes(data, cp_isolation=_OTHER_ENCODINGS))
-    if not matches or matches[0].coherence < _SURE_COHERENCE or matches[0].chaos > _MOST_CHAOS:
-        return None
-    return matches[0].encoding
+    return None if western == central else western > central
