@@ -40,7 +40,9 @@ class ModelTokenizer:
             rendered = head + tail
         else:
             messages = [{"role": "system", "content": system}, {"role": "user", "content": _MARK}]
-            rendered = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            rendered = str(
+                self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            )
         head, _, tail = rendered.partition(_MARK)
         return ChatFrame(self._control(head), self._control(tail))
 

@@ -81,7 +81,7 @@ def _convert(gguf: Path, folder: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(
         source, gguf_file=name, quantization_config=GgufConfig(dequantize=True), dtype=torch.float32
     )
-    model.to(torch.bfloat16).save_pretrained(folder)
+    model.bfloat16().save_pretrained(folder)
     AutoTokenizer.from_pretrained(source, gguf_file=name).save_pretrained(folder)
     for path in folder.iterdir():
         with path.open("rb") as file:

@@ -1,13 +1,13 @@
 """Capture: keys and values of pre-read chunks, taken before they enter the pages."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from generator.identity import capture_identity
 from generator.vllm.metadata import CaptureTask
@@ -85,13 +85,17 @@ class Capturer:
             problem = f"{buffer.missing} of {buffer.filled.shape[1]} tokens were not computed"
             self._notes.write_capture(buffer.request_id, problem)
 
+    @property
+    def busy(self) -> bool:
+        return bool(self._buffers)
+
     def close(self) -> None:
         self._writer.shutdown()
 
     def _wrap(self, index: int, layer: LayerPages) -> None:
-        write: Callable[..., None] = layer.impl.do_kv_cache_update
+        write = layer.impl.do_kv_cache_update
 
-        def update(attention: object, key: Tensor, value: Tensor, cache: Tensor, slots: Tensor) -> None:
+        def update(attention: nn.Module, key: Tensor, value: Tensor, cache: Tensor, slots: Tensor) -> None:
             if self._tasks:
                 self._keep(index, key, value, slots)
             write(attention, key, value, cache, slots)

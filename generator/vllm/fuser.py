@@ -37,7 +37,7 @@ class Fuser:
     ) -> None:
         self._store = store
         self._layers = layers
-        self._recompute = recompute
+        self.recompute = recompute
         self._notes = notes
         self._fingerprint = fingerprint
         self._block_size = block_size
@@ -53,7 +53,7 @@ class Fuser:
         positions = fresh_positions(loaded, task.start, task.end, chosen)
         after_select = time.perf_counter()
         if len(positions):
-            self._recompute(task.token_ids, positions, task.block_ids)
+            self.recompute(task.token_ids, positions, task.block_ids)
         after_recompute = time.perf_counter()
         context = task.request.context_tokens
         prefix = min(task.start, context)
@@ -76,7 +76,9 @@ class Fuser:
         )
 
     def _fetch(self, task: FusionTask) -> tuple[list[LoadedSegment], list[Placed], list[ChunkOutcome]]:
-        loaded, placed, outcomes = [], [], []
+        loaded: list[LoadedSegment] = []
+        placed: list[Placed] = []
+        outcomes: list[ChunkOutcome] = []
         identities = segment_identities(task.request, task.token_ids, self._fingerprint)
         for segment, candidates, missed in zip(task.request.segments, identities, task.missed, strict=True):
             kv: ChunkKV | None = None

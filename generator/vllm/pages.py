@@ -1,17 +1,22 @@
 """vLLM's paged KV cache, written through the attention backend's own writer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from vllm.model_executor.layers.attention import Attention
 
 from generator.vllm.rotary import Rotary
 
-if TYPE_CHECKING:
-    from vllm.v1.attention.backend import AttentionImpl
+
+class PagedAttention(Protocol):
+    """What we use of a backend's attention implementation; vLLM's own base class does not declare the writer."""
+
+    scale: float
+    do_kv_cache_update: Callable[[nn.Module, Tensor, Tensor, Tensor, Tensor], None]
+    forward: Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
@@ -29,8 +34,8 @@ class LayerPages:
         return self.attention.num_kv_heads, self.attention.head_size
 
     @property
-    def impl(self) -> "AttentionImpl":
-        return self.attention.impl
+    def impl(self) -> PagedAttention:
+        return cast("PagedAttention", self.attention.impl)
 
     def write(self, keys: Tensor, values: Tensor, slots: Tensor) -> None:
         """Store rotated keys and values, each (tokens, kv_heads, head_dim) of any float dtype, at (tokens,) slots."""

@@ -7,10 +7,10 @@ from vllm.platforms import current_platform
 
 from generator.vllm.connector import FusionConnector
 
-if current_platform.is_cpu():
-    from vllm.v1.worker.cpu_worker import CPUWorker as PlatformWorker
-else:
+if TYPE_CHECKING or not current_platform.is_cpu():
     from vllm.v1.worker.gpu_worker import Worker as PlatformWorker
+else:
+    from vllm.v1.worker.cpu_worker import CPUWorker as PlatformWorker
 
 if TYPE_CHECKING:
     from vllm.v1.kv_cache_interface import KVCacheConfig

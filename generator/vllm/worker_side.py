@@ -34,39 +34,48 @@ class WorkerSide:
         self.store = worker_store(config)
         attention = vllm_config.compilation_config.static_forward_context
         self.reason = why_unsupported(vllm_config, {name: attention[name] for name in caches})
-        layers: list[LayerPages] = []
+        self.layers: list[LayerPages] = []
         if self.reason is None:
             tables = rotaries(runner.model, caches)
             problems = [f"layer {name}: {table}" for name, table in tables.items() if not isinstance(table, Rotary)]
-            layers = [
+            self.layers = [
                 LayerPages(name, attention[name], cache, table)
                 for name, cache in caches.items()
                 if isinstance(table := tables[name], Rotary)
             ]
-            self.reason = problems[0] if problems else self_test(runner, layers, block_size)
+            self.reason = problems[0] if problems else self_test(runner, self.layers, block_size)
         if self.reason is None:
-            log.info("chunk KV is fused: %d layers passed the self-test", len(layers))
+            log.info("chunk KV is fused: %d layers passed the self-test", len(self.layers))
         else:
             log.warning("chunk KV is not fused, every request is served exactly: %s", self.reason)
-        notes = Notes(config.notes_dir)
+        self._notes = notes = Notes(config.notes_dir)
         recompute = Recompute(runner, vllm_config, block_size)
-        self._fuser = Fuser(self.store, layers, recompute, notes, config.fingerprint, block_size, self.reason)
-        self._capturer = Capturer(layers, block_size, config.fingerprint, Path(config.staging_dir), notes)
+        self.fuser = Fuser(self.store, self.layers, recompute, notes, config.fingerprint, block_size, self.reason)
+        self._capturer = Capturer(self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes)
         self._model_config = vllm_config.model_config
         self._fingerprint = config.fingerprint
 
     def begin_step(self, metadata: FusionMetadata) -> None:
-        self._capturer.begin_step(metadata.captures if self.reason is None else [])
+        if self.reason is None:
+            self._capturer.begin_step(metadata.captures)
+            return
+        for task in metadata.captures:
+            self._notes.write_capture(task.request.request_id, f"this engine does not fuse: {self.reason}")
 
     def load(self, metadata: FusionMetadata) -> None:
         for task in metadata.fusions:
-            self._fuser.fuse(task)
+            self.fuser.fuse(task)
 
     def end_step(self) -> None:
         self._capturer.end_step()
 
     def finish(self, request_ids: set[str]) -> None:
         self._capturer.finish(request_ids)
+
+    @property
+    def capturing(self) -> bool:
+        """Whether any pre-read request is under way."""
+        return self._capturer.busy
 
     def close(self) -> None:
         self._capturer.close()

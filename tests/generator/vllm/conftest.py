@@ -1,3 +1,5 @@
+"""One engine lives in a process at a time: a test module uses `any_rig` or `rig`, never both."""
+
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +20,7 @@ def any_rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """An engine in float32 with a tiny Llama, prefilling at most 128 tokens a step."""
     state = tmp_path_factory.mktemp("llama")
-    engine = Rig.start(save_tiny_model("llama", state / "model"), state, max_num_batched_tokens=128)
+    engine = Rig.start(save_tiny_model("llama", state / "model"), state, max_num_batched_tokens=128, block_size=32)
     yield engine
     engine.close()
 

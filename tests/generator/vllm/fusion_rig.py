@@ -1,6 +1,7 @@
 """A real vLLM engine in this process with our connector, and the few things tests ask of it."""
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +21,11 @@ from generator.engine import cache_salt
 from generator.engine_config import EngineConfig
 from generator.fingerprint import model_fingerprint
 from generator.fusion_request import FusionRequest, Segment, SegmentKind
+from generator.identity import chunk_identity
 from generator.report import FusionReport
 from generator.vllm.notes import Notes
+from generator.vllm.scheduler_side import SchedulerSide
+from generator.vllm.worker_side import WorkerSide
 from kvstore.blob import encode_blob
 from kvstore.codec import LOSSLESS
 from kvstore.key import Reading
@@ -80,6 +84,21 @@ class Rig:
         self.llm.llm_engine.engine_core.shutdown()
         cleanup_dist_env_and_memory()
 
+    @property
+    def core(self) -> Any:
+        return self.llm.llm_engine.engine_core.engine_core
+
+    @property
+    def scheduler_side(self) -> SchedulerSide:
+        return self.core.scheduler.connector.scheduler_side
+
+    @property
+    def worker_side(self) -> WorkerSide:
+        return self.core.model_executor.driver_worker.worker._connector().worker_side
+
+    def kv_files(self) -> list[Path]:
+        return list(Path(self.config.kv_dir).rglob("*.kv"))
+
     def status(self) -> dict[str, Any]:
         return self.llm.collective_rpc("preread_status")[0]
 
@@ -129,8 +148,6 @@ class Rig:
 
     def preread(self, preamble: Sequence[int], *chunks: Sequence[int]) -> None:
         """Capture the preamble and the chunks and put them into the store."""
-        from generator.identity import chunk_identity
-
         targets: list[tuple[Sequence[int], Sequence[int]]] = [((), preamble), *((preamble, chunk) for chunk in chunks)]
         for before, ids in targets:
             key = chunk_identity(self.config.fingerprint, before, ids, Reading.OPENING).key
@@ -143,8 +160,6 @@ class Rig:
 
 
 def wait_for_note(notes: Notes, request_id: str) -> dict[str, Any]:
-    import time
-
     deadline = time.monotonic() + 20
     while (note := notes.read("capture", request_id)) is None:
         assert time.monotonic() < deadline, "the engine left no note of the capture"

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import torch
 from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
 
 from app.core.ids import new_id
 from generator.fusion_request import FusionRequest, Segment
+from kernels.rope import rotate_keys, unrotate_keys
 
 SEPARATOR = [7, 8, 9]
 QUESTION = random_ids(99, 20)
@@ -62,9 +64,9 @@ def test_an_opening_chunk_in_first_place_equals_full_prefill(any_rig: Rig, pream
     assert distance(plain, fused) <= 2e-5
 
 
-def test_scattered_fresh_tokens_never_see_the_future(any_rig: Rig, preamble: list[int]) -> None:
-    """Missing chunks in every other place are computed among loaded ones: with opening KV of the same prompt's own
-    prefix only the first chunk is loaded exactly, so the rest must come out as full prefill would have it."""
+def test_missing_chunks_behind_an_exact_one_come_out_as_full_prefill_has_them(
+    any_rig: Rig, preamble: list[int]
+) -> None:
     first, *others = (random_ids(seed, 80) for seed in (30, 31, 32))
     any_rig.preread(preamble, first)
     ids = prompt_of(preamble, first, *others)
@@ -73,3 +75,14 @@ def test_scattered_fresh_tokens_never_see_the_future(any_rig: Rig, preamble: lis
     plain = any_rig.exact(ids)
     for each in (request, nested):
         assert distance(plain, any_rig.fused(ids, each)) <= 2e-5
+
+
+def test_keys_round_trip_at_every_position_up_to_the_models_maximum(any_rig: Rig) -> None:
+    for layer in any_rig.worker_side.layers:
+        positions = torch.arange(len(layer.rotary.table))
+        assert len(positions) >= any_rig.status()["max_model_tokens"]
+        cos, sin = layer.rotary.cos_sin(positions)
+        keys = torch.randn(len(positions), *layer.shape, generator=torch.Generator().manual_seed(0))
+        options = {"neox": layer.rotary.neox, "rotary_dim": layer.rotary.rotary_dim}
+        turned = rotate_keys(keys, cos, sin, **options)
+        assert float((unrotate_keys(turned, cos, sin, **options) - keys).abs().max()) < 1e-5

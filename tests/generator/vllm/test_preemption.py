@@ -1,0 +1,42 @@
+"""A request that is preempted and resumed is fused again, and answers as if it never had been."""
+
+import pytest
+from fusion_rig import TENANT, Rig, random_ids, segments_of
+from tiny_models import save_tiny_model
+
+from app.core.ids import new_id
+from generator.fusion_request import FusionRequest
+
+QUESTION = random_ids(96, 10)
+
+
+def test_preempted_requests_are_fused_again(
+    tmp_path_factory: pytest.TempPathFactory, preamble: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path_factory.mktemp("small")
+    # 20 blocks of 32 tokens: two contexts of 213 tokens fit, but not with 150 more tokens each.
+    small = {"block_size": 32, "num_gpu_blocks_override": 20}
+    rig = Rig.start(save_tiny_model("llama", state / "model"), state, max_model_len=512, **small)
+    try:
+        chunks = [random_ids(seed, 90) for seed in (60, 61, 62, 63)]
+        rig.preread(preamble, *chunks)
+        pairs = [(chunks[0], chunks[1]), (chunks[2], chunks[3])]
+        prompts = [([*preamble, *a, *b, *QUESTION], segments_of(preamble, a, b)) for a, b in pairs]
+
+        def requests() -> list[tuple[list[int], FusionRequest]]:
+            return [(ids, FusionRequest(new_id("ask"), TENANT, "head@8", segments)) for ids, segments in prompts]
+
+        alone = [rig.ask([request], 150)[0] for request in requests()]
+        fused: list[str] = []
+        fuse = rig.worker_side.fuser.fuse
+
+        def counting(task):  # type: ignore[no-untyped-def]
+            fused.append(task.request.request_id)
+            fuse(task)
+
+        monkeypatch.setattr(rig.worker_side.fuser, "fuse", counting)
+        together = rig.ask(requests(), 150)
+        assert len(fused) > len(set(fused)), "no request was preempted, so this proves nothing"
+        assert [answer.token_ids for answer in together] == [answer.token_ids for answer in alone]
+    finally:
+        rig.close()
