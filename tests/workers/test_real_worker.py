@@ -1,0 +1,63 @@
+"""Upload to index through every real process but the engine: web, Redis, Celery worker, Qdrant behind web."""
+
+import socket
+import threading
+
+import httpx
+import pytest
+from private_redis import celery_process, private_redis, wait_until
+
+from app.core.settings import Settings
+from app.web.main import create_app
+from app.web.server import WebServer
+
+WORKER = ("-A", "workers.celery_app", "worker", "--concurrency=1")
+PAGE = "# Harbour\n\nThe harbour office opens at seven. Boats are moored for 12 euros a night.\n"
+
+
+@pytest.fixture
+def settings(tmp_path, tmp_path_factory):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with private_redis(tmp_path_factory.mktemp("r")) as path:
+        yield Settings(
+            state_dir=tmp_path / "state",
+            port=port,
+            web_url=f"http://127.0.0.1:{port}",
+            engine_url="http://127.0.0.1:1",
+            redis_url=f"redis+socket://{path}",
+            internal_secret="secret-of-this-test",
+            reconcile_seconds=1,
+        )
+
+
+@pytest.fixture
+def client(settings):
+    server = WebServer(create_app(settings), settings)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_until(lambda: server.started or not thread.is_alive(), "web has started")
+    with httpx.Client(base_url=settings.web_url, timeout=30) as client:
+        yield client
+    server.should_exit = True
+    thread.join(30)
+
+
+def add(client, name, text):
+    return client.post("/documents", files={"file": (name, text.encode())}).json()["document"]["id"]
+
+
+def state(client, document_id):
+    return client.get(f"/documents/{document_id}").json()["state"]
+
+
+def test_an_upload_answers_questions_after_a_real_worker_has_ingested_it(client, settings, tmp_path):
+    before = add(client, "harbour.md", PAGE)
+    with celery_process(settings, tmp_path, *WORKER):
+        wait_until(lambda: state(client, before) == "indexed", "the wake-up sent before the worker came is done")
+        parts = {part["name"]: part["ok"] for part in client.get("/readyz").json()["parts"]}
+        assert parts == {"database": True, "queue": True, "engine": False, "index": True, "worker": True}
+        after = add(client, "pier.md", PAGE.replace("harbour", "pier"))
+        wait_until(lambda: state(client, after) == "indexed", "the second document is indexed")
+        assert client.delete(f"/documents/{before}").status_code == 204
+    assert [item["id"] for item in client.get("/documents").json()["items"]] == [after]
