@@ -10,8 +10,8 @@ from generator.fusion_request import FusionRequest
 
 
 def gpt2() -> PreTrainedModel:
-    config = GPT2Config(vocab_size=384, n_positions=512, n_embd=128, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2)
-    return GPT2LMHeadModel(config)
+    shape = {"vocab_size": 384, "n_positions": 512, "n_embd": 128, "n_layer": 2, "n_head": 4}
+    return GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=1, eos_token_id=2))
 
 
 def windowed_mistral() -> PreTrainedModel:
