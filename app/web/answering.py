@@ -7,9 +7,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from retrieval.passages import cite
-from retrieval.search import Passage
-
 from app.core.errors import PrereadError
 from app.web.asked import Asked, Generation, Preparing
 from app.web.lookups import Lookup, Lookups, disabled
@@ -37,6 +34,8 @@ from generator.engine import Finished
 from generator.errors import EngineFailed, EngineUnavailable
 from generator.policy import PolicyName
 from generator.report import FusionReport
+from retrieval.passages import cite
+from retrieval.search import Passage
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +95,7 @@ class Answering:
             async for piece in arriving:
                 accounting = accounting or self._lookups.in_background(self._account(asked, generation, progress))
                 if isinstance(piece, Finished):
-                    progress.finished = piece
+                    progress.finished = _checked(piece)
                     continue
                 progress.first_text = progress.first_text or time.perf_counter()
                 progress.text.append(piece.text)
@@ -149,6 +148,13 @@ class Answering:
         )
 
 
+def _checked(finished: Finished) -> Finished:
+    """Raises EngineFailed unless the answer came to an end of its own."""
+    if finished.finish_reason not in ("stop", "length"):
+        raise EngineFailed(f"The engine ended the answer early: {finished.finish_reason}.", "Ask again.")
+    return finished
+
+
 def _status(asked: Asked, text: str, finished: Finished | None) -> Status:
     if asked.generation is None or finished is None or not text:
         return Status.NO_ANSWER
@@ -168,7 +174,8 @@ def _fusion(asked: Asked, report: FusionReport | None) -> FusionOut:
 
 
 def _timings(asked: Asked, progress: _Progress) -> Timings:
-    report = progress.report
+    # An exact request has no load, select or recompute stage.
+    report = progress.report if asked.policy.name is not PolicyName.EXACT else None
 
     def since(moment: float | None) -> float | None:
         return None if moment is None else 1000 * (moment - asked.arrived)

@@ -7,9 +7,10 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
-from app.core.errors import PrereadError
+from app.core.errors import PrereadError, Unavailable
 from app.web.schemas.problem import Problem
 
 log = logging.getLogger(__name__)
@@ -21,8 +22,14 @@ class ProblemResponse(JSONResponse):
     media_type = "application/problem+json"
 
 
+class DatabaseUnavailable(Unavailable):
+    code = "database_unavailable"
+
+
 def problem_of(error: Exception, instance: str) -> Problem:
     """What a client is told of `error`; `instance` names the request. An unexpected error says nothing of itself."""
+    if isinstance(error, OperationalError):
+        error = DatabaseUnavailable("The database does not answer.", "The log of the web process has the details.")
     if isinstance(error, PrereadError):
         return _problem(error.status, error.code, error.message, error.hint, instance)
     message, hint = "Something went wrong inside Preread.", "The log of the web process has the details."
@@ -31,6 +38,7 @@ def problem_of(error: Exception, instance: str) -> Problem:
 
 def install_problems(app: FastAPI) -> None:
     app.add_exception_handler(PrereadError, _on_error)
+    app.add_exception_handler(OperationalError, _on_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(Exception, _on_unexpected)
@@ -53,9 +61,10 @@ def respond(problem: Problem, headers: Any = None) -> ProblemResponse:
 
 
 async def _on_error(request: Request, error: Exception) -> ProblemResponse:
-    if isinstance(error, PrereadError) and error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    problem = problem_of(error, request.url.path)
+    if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.warning("%s %s: %s", request.method, request.url.path, error)
-    return respond(problem_of(error, request.url.path))
+    return respond(problem)
 
 
 async def _on_http_exception(request: Request, error: Exception) -> ProblemResponse:

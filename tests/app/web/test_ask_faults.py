@@ -31,9 +31,10 @@ def terminal(events: list[Event]) -> Event:
         ([None], 502, "engine_failed"),
         ([piece("Forty"), None], 502, "engine_failed"),
         ([piece("Forty"), "[DONE]"], 502, "engine_failed"),
+        ([piece("Forty", "abort"), usage(), "[DONE]"], 502, "engine_failed"),
         ([piece("Forty"), {"error": {"message": "out of memory"}}], 502, "engine_failed"),
     ],
-    ids=["before its first word", "in the middle", "without finishing", "with an error event"],
+    ids=["before its first word", "in the middle", "without finishing", "aborted", "with an error event"],
 )
 def test_an_engine_that_breaks_off_is_one_error(web, script, status, code):
     web.engine.script = script

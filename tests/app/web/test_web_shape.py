@@ -1,8 +1,10 @@
 """The shape of everything web says: problems, headers, health, OpenAPI, internal routes."""
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from sqlalchemy.exc import OperationalError
 from web_harness import SECRET
 
 from app.web.routes.pages import PageHeaders, add_pages
@@ -41,9 +43,19 @@ def test_an_unexpected_error_is_a_problem_that_tells_nothing_of_itself(web, monk
         raise RuntimeError("a secret of the inside")
 
     monkeypatch.setattr(web.services.catalog, "document_table", broken)
-    answer = web.client.get("/documents")
+    # By a connection of its own: the server closes it after such an error.
+    answer = httpx.get(f"{web.client.base_url}/documents")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     assert "secret of the inside" not in answer.text
+
+
+def test_a_database_that_does_not_answer_is_unavailable(web, monkeypatch):
+    def locked(*_args, **_kwargs):
+        raise OperationalError("SELECT", {}, Exception("database is locked"))
+
+    monkeypatch.setattr(web.services.catalog, "document_table", locked)
+    answer = web.client.get("/documents")
+    assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable")
 
 
 def test_a_body_over_the_limit_is_refused(web):
