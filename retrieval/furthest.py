@@ -49,17 +49,19 @@ class Ruler:
         """
         fits, over = bisect_right(ends, self._start) - 1, len(ends)
         found: FurthestEnd | None = None
-        tries = 0
+        least_reach, tries = 1, 0
         while fits + 1 < over and (found is None or len(found.token_ids) + slack_tokens < self._max_tokens):
             index = bisect_right(ends, self._guess) - 1 if tries < _MOST_ESTIMATES else (fits + over) // 2
             index = min(max(index, fits + 1), over - 1)
             # A part that is far too long spares encoding all the rest of a text without any of these ends.
-            reach = self._start + max(1, int(_REACH * (self._guess - self._start)))
-            end = min(ends[index], reach)
+            reach = max(least_reach, int(_REACH * (self._guess - self._start)))
+            end = min(ends[index], self._start + reach)
             token_ids = self.token_ids(end)
             if len(token_ids) > self._max_tokens + (_MERGED_AT_THE_CUT if end < ends[index] else 0):
                 over = index
             elif end == ends[index]:
                 fits, found = index, FurthestEnd(end, token_ids)
+            else:
+                least_reach = 2 * reach
             tries += 1
         return found

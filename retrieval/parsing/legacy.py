@@ -128,15 +128,14 @@ def _score(text: str, script: _Script) -> float:
     """1 for an ordinary text of this script, near 0 for bytes that mean something else."""
     others = [character for character in text if character > "\x7f"]
     letters = len(_OTHER_LETTER.findall(text))
+    odd = len(_SIGN_IN_WORD.findall(text)) + _inner_capitals(text)
     common = sum(character in script.common for character in others)
     if script.writing is _Writing.CHARACTERS:
         misread = common < _FEWEST_CHARACTERS
     elif script.writing is _Writing.LATIN:
-        odd = _SIGN_IN_WORD.search(text) is not None or _inner_capitals(text) > 0
-        misread = odd or letters > len(_ASCII_LETTER.findall(text))
+        misread = odd > _MIXED_UP * len(others) or letters > len(_ASCII_LETTER.findall(text))
     else:
-        mixed = len(_MIXED_WORD.findall(text)) + len(_SIGN_IN_WORD.findall(text)) + _inner_capitals(text)
-        misread = mixed >= _MIXED_UP * letters
+        misread = odd + len(_MIXED_WORD.findall(text)) >= _MIXED_UP * letters
     if misread or not others or _NO_TEXT.search(text):
         return 0.0
     # The wrong Cyrillic or Greek encoding turns small letters into capitals.
