@@ -65,7 +65,9 @@ class QdrantIndex:
     @classmethod
     def connect(cls, url: str, dimension: int) -> "QdrantIndex":
         """Use a Qdrant server. Raises: IndexUnavailable, DimensionMismatch."""
-        index = cls(QdrantClient(url=url, timeout=_SERVER_TIMEOUT_SECONDS), dimension, nullcontext())
+        index = cls(
+            QdrantClient(url=url, timeout=_SERVER_TIMEOUT_SECONDS, check_compatibility=False), dimension, nullcontext()
+        )
         with index._answering():
             for field in _FILTERED_FIELDS:
                 index._client.create_payload_index(_COLLECTION, field, PayloadSchemaType.KEYWORD)

@@ -1,0 +1,104 @@
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from retrieval.index import IndexedChunk
+from retrieval.qdrant_index import QdrantIndex
+from retrieval.search import Retriever
+
+
+@dataclass(frozen=True)
+class Record:
+    id: str
+    tenant: str = "acme"
+    document_id: str = "doc_1"
+    document_title: str = "Leave policy"
+    document_name: str = "leave.md"
+    page: int | None = 2
+    heading: str | None = "Holiday"
+    start: int = 10
+    end: int = 20
+    text: str = "Ten words."
+    token_ids: list[int] = field(default_factory=lambda: [1, 2, 3])
+
+
+class Catalog:
+    """The live chunks, as the real catalog gives them."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, Record] = {}
+
+    def chunks_by_id(self, tenant: str, ids: Sequence[str]) -> list[Record]:
+        found = [self.records[chunk_id] for chunk_id in sorted(ids) if chunk_id in self.records]
+        return [record for record in found if record.tenant == tenant]
+
+
+class Pointing:
+    """Every question points the same way."""
+
+    def embed_query(self, question: str) -> list[float]:
+        return [1.0, 0.0, 0.0]
+
+
+class Library:
+    def __init__(self, index: QdrantIndex) -> None:
+        self.index = index
+        self.catalog = Catalog()
+        self.retriever = Retriever(Pointing(), index, self.catalog)
+
+    def add(self, record: Record, away: float) -> None:
+        self.catalog.records[record.id] = record
+        vector = [1.0, away, 0.0]
+        self.index.upsert([IndexedChunk(record.id, record.document_id, "ver_1", record.tenant, 0, record.text, vector)])
+
+    def ids(self, top_k: int = 3, min_score: float = 0.0, **scope: list[str]) -> list[str]:
+        return [passage.chunk_id for passage in self.retriever.retrieve("acme", "?", top_k, min_score, **scope)]
+
+
+@pytest.fixture
+def library(local_index: QdrantIndex) -> Library:
+    return Library(local_index)
+
+
+def test_a_passage_carries_what_the_catalog_knows_of_its_chunk(library: Library) -> None:
+    library.add(Record("a"), away=0.0)
+    (passage,) = library.retriever.retrieve("acme", "How long?", 3, 0.2)
+    assert passage.score == pytest.approx(1.0)
+    assert (passage.n, passage.chunk_id, passage.document_id) == (1, "a", "doc_1")
+    assert (passage.title, passage.name, passage.page, passage.heading) == ("Leave policy", "leave.md", 2, "Holiday")
+    assert (passage.start, passage.end, passage.text, passage.token_ids) == (10, 20, "Ten words.", [1, 2, 3])
+
+
+def test_passages_are_numbered_from_the_best(library: Library) -> None:
+    for name, away in [("c", 3.0), ("a", 0.1), ("b", 1.0), ("d", 9.0)]:
+        library.add(Record(name), away)
+    passages = library.retriever.retrieve("acme", "?", 3, 0.0)
+    assert [(passage.n, passage.chunk_id) for passage in passages] == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_chunks_under_the_least_score_are_left_out(library: Library) -> None:
+    library.add(Record("near"), away=0.1)
+    library.add(Record("far"), away=5.0)
+    assert library.ids(min_score=0.5) == ["near"]
+
+
+def test_chunks_the_catalog_no_longer_knows_are_never_retrieved(library: Library) -> None:
+    for number in range(60):
+        library.add(Record(f"dead_{number}"), away=0.1)
+        del library.catalog.records[f"dead_{number}"]
+    for name in ("live_1", "live_2"):
+        library.add(Record(name), away=1.0)
+    assert sorted(library.ids()) == ["live_1", "live_2"]
+
+
+def test_another_tenants_chunks_are_never_retrieved(library: Library) -> None:
+    library.add(Record("theirs", tenant="globex"), away=0.0)
+    assert library.ids() == []
+
+
+def test_a_question_may_be_asked_of_some_documents(library: Library) -> None:
+    library.add(Record("a", document_id="doc_1"), away=0.0)
+    library.add(Record("b", document_id="doc_2"), away=1.0)
+    assert library.ids(document_ids=["doc_2"]) == ["b"]
+    assert library.ids(document_ids=[]) == []
