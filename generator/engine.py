@@ -89,7 +89,7 @@ class EngineClient:
     def purge(self, tenant: str, keys: list[str]) -> None:
         """Drop chunk KV from the engine's memory."""
         try:
-            _checked(self._sync.post("/preread/purge", json={"tenant": tenant, "keys": keys}))
+            _checked(self._sync.post("/preread/purge", json={"tenant": tenant, "keys": keys}, timeout=_NOTE_TIMEOUT))
         except httpx.HTTPError as error:
             raise self._unavailable(error) from error
 

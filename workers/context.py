@@ -6,6 +6,7 @@ from functools import lru_cache
 from app.core.catalog import Catalog
 from app.core.settings import Settings, get_settings
 from generator.chat import ModelTokenizer
+from generator.chunk_reader import ChunkReader
 from generator.engine import EngineClient
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
@@ -36,6 +37,10 @@ class WorkerContext:
     engine: EngineClient
     purge: Purge
     waker: Waker
+
+    @property
+    def reader(self) -> ChunkReader:
+        return ChunkReader(self.engine, self.store, self.settings.effective_staging_dir, self.preamble)
 
 
 def build_context(settings: Settings) -> WorkerContext:

@@ -6,16 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.core.catalog import ChunkRecord, DocumentState, ReadingState, WantedReading, WorkRefused
-from app.core.ids import new_id
 from generator.errors import EngineFailed
-from generator.fusion_request import FusionRequest
 from generator.identity import chunk_identity
-from generator.prompt import chunk_prompt
-from kvstore.blob import BlobIdentity, encode_blob
-from kvstore.codec import LOSSLESS
 from kvstore.errors import CorruptStaging, TooLarge
+from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
-from kvstore.staging import read_staged, staged_path
 from kvstore.store import Hit
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
@@ -129,18 +124,7 @@ def _missing(tenant: str, pieces: Sequence[_Piece], context: WorkerContext) -> l
 
 
 def _read(tenant: str, piece: _Piece, context: WorkerContext) -> None:
-    prompt = chunk_prompt(context.preamble, piece.token_ids)
-    request = FusionRequest(new_id("pre"), tenant, "none", prompt.segments, capture=Reading.OPENING)
-    staged = staged_path(context.settings.effective_staging_dir, piece.identity.key)
-    try:
-        context.engine.preread(prompt.token_ids, request)
-        identity, kv = read_staged(staged)
-        identity.check(piece.identity)
-        data = encode_blob(kv, identity, LOSSLESS)
-    finally:
-        staged.unlink(missing_ok=True)
-    context.store.put(tenant, data)
-    _report(tenant, piece, len(data), context)
+    _report(tenant, piece, context.reader.read(tenant, piece.token_ids, piece.identity), context)
 
 
 def _report(tenant: str, piece: _Piece, size_bytes: int, context: WorkerContext) -> None:

@@ -72,7 +72,7 @@ class Settings(BaseSettings):
     staging_dir: Path | None = Field(None, description="Where the engine leaves raw KV; empty: in `state_dir`.")
 
     worker_processes: int = Field(1, ge=1, le=64, description="Celery prefork children.")
-    lease_seconds: int = Field(60, ge=5, description="How long a worker may be silent before its document is retaken.")
+    lease_seconds: int = Field(30, ge=5, description="How long a worker may be silent before its document is retaken.")
     reconcile_seconds: int = Field(20, ge=1, description="Pause between two repairs of forgotten work.")
     nightly_at: str = Field("02:30", pattern=r"^([01]\d|2[0-3]):[0-5]\d$", description="When the nightly job starts.")
     timezone: str = Field("UTC", description="Time zone of `nightly_at`.")

@@ -63,7 +63,7 @@ def test_chunks_are_exact_within_the_limit_and_complete(
 
 
 @settings(deadline=None)
-@given(words=st.lists(st.text("abc", min_size=1, max_size=6), min_size=1, max_size=60), max_tokens=st.integers(10, 50))
+@given(words=st.lists(st.text("xyz", min_size=2, max_size=6), min_size=1, max_size=60), max_tokens=st.integers(10, 50))
 def test_chunks_end_at_sentence_ends_and_take_all_sentences_that_fit(words: list[str], max_tokens: int) -> None:
     parsed = plain(" ".join(f"{word.capitalize()}." for word in words))
     chunks = split(parsed, Letters(), max_tokens)
