@@ -1,20 +1,16 @@
-"""The model's own chat template, as token ids around a user message."""
+"""The language model's tokenizer and chat template: token ids around a user's message."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from transformers import AutoTokenizer
+from jinja2 import TemplateError
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from generator.errors import TokenizerUnavailable
 
 _MARK = "\u2063user\u2063message\u2063"
-
-
-class ChatTokenizer(Protocol):
-    """What prompts need of a tokenizer. `encode` never yields control tokens, whatever the text holds."""
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def frame(self, system: str) -> "ChatFrame": ...
 
 
 @dataclass(frozen=True)
@@ -25,26 +21,85 @@ class ChatFrame:
     tail: tuple[int, ...]
 
 
-class ModelTokenizer:
-    """The tokenizer in a model folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+class ChatTokenizer(Protocol):
+    """What prompts need of a tokenizer."""
 
     def encode(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True))
+        """Token ids of `text` alone; names of control tokens in it are ordinary characters."""
+
+    def frame(self, system: str) -> ChatFrame: ...
+
+
+class ModelTokenizer:
+    """The tokenizer in a model's folder. Safe in several threads.
+
+    `encode` reads the names of control tokens (`<|im_end|>`) as ordinary characters, so that no document or question
+    can end its turn in the prompt; only the chat template's own text is read as the tokens it names.
+
+    Raises TokenizerUnavailable. Nothing is downloaded, and no code of the folder is run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._chat = _load(folder)
+        self._text = _bare(self._chat)
+        self._text.encode_special_tokens = True
+        self._markup = _bare(self._chat)
+
+    def encode(self, text: str) -> list[int]:
+        return list(self._text.encode(text, add_special_tokens=False).ids)
 
     def frame(self, system: str) -> ChatFrame:
-        if self._tokenizer.chat_template is None:
-            head, tail = f"{system}\n\n{_MARK}", "\n\n"
-            rendered = head + tail
-        else:
-            messages = [{"role": "system", "content": system}, {"role": "user", "content": _MARK}]
-            rendered = str(
-                self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        """The chat template around a user's message; a model without one gets plain paragraphs.
+
+        A template that refuses system messages gets the system prompt at the start of the user's.
+        Raises TokenizerUnavailable when the template loses the message.
+        """
+        rendered = self._render(system)
+        head, mark, tail = rendered.partition(_MARK)
+        if not mark:
+            raise TokenizerUnavailable(
+                f"The chat template in {self._folder} does not show the user's message as it is.",
+                "Choose another instruction-tuned model.",
             )
-        head, _, tail = rendered.partition(_MARK)
         return ChatFrame(self._control(head), self._control(tail))
 
+    def _render(self, system: str) -> str:
+        if self._chat.chat_template is None:
+            return f"{system}\n\n{_MARK}\n\n"
+        try:
+            return self._apply([{"role": "system", "content": system}, {"role": "user", "content": _MARK}])
+        except (TemplateError, ValueError):
+            pass
+        try:
+            return self._apply([{"role": "user", "content": f"{system}\n\n{_MARK}"}])
+        except (TemplateError, ValueError) as error:
+            raise TokenizerUnavailable(
+                f"The chat template in {self._folder} cannot be used: {error}", "Choose an instruction-tuned model."
+            ) from error
+
+    def _apply(self, messages: list[dict[str, str]]) -> str:
+        return str(self._chat.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
     def _control(self, text: str) -> tuple[int, ...]:
-        return tuple(self._tokenizer.encode(text, add_special_tokens=False))
+        return tuple(self._markup.encode(text, add_special_tokens=False).ids)
+
+
+def _load(folder: Path) -> PreTrainedTokenizerFast:
+    hint = "Choose a model folder that holds tokenizer.json."
+    try:
+        loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise TokenizerUnavailable(f"No tokenizer can be loaded from {folder}.", hint) from error
+    if not isinstance(loaded, PreTrainedTokenizerFast):
+        raise TokenizerUnavailable(f"{folder} has a slow tokenizer only.", hint)
+    return loaded
+
+
+def _bare(tokenizer: PreTrainedTokenizerFast) -> Tokenizer:
+    copy = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    copy.no_truncation()
+    copy.no_padding()
+    return copy

@@ -6,7 +6,8 @@
     │   ├── BadFusionRequest        the engine was sent a request it cannot read
     │   └── QuestionTooLong         preamble, passages, question and answer do not fit the model
     ├── SetupError
-    │   └── ModelNotFound           the model's setting names nothing usable
+    │   ├── ModelNotFound           the model's setting names nothing usable
+    │   └── TokenizerUnavailable    the model's folder has no tokenizer or chat template that can be used
     ├── Unavailable
     │   └── EngineUnavailable       the engine does not answer
     └── EngineFailed                the engine answered, then broke off or reported an error
@@ -30,6 +31,10 @@ class QuestionTooLong(BadInput):
 
 class ModelNotFound(SetupError):
     code = "model_not_found"
+
+
+class TokenizerUnavailable(SetupError):
+    code = "tokenizer_unavailable"
 
 
 class EngineUnavailable(Unavailable):

@@ -9,7 +9,6 @@ PrereadError
 │   ├── NoTextFound              there is no text in it: a scan, or an empty file
 │   └── ChunkLimitTooSmall       one character alone has more tokens than a chunk may
 ├── SetupError
-│   ├── TokenizerUnavailable     the language model's folder has no tokenizer that can be used
 │   ├── EmbeddingUnavailable     the embedding model cannot be loaded
 │   ├── DimensionMismatch        the index was made with vectors of another length
 │   ├── IndexLocked              another process owns the local index folder
@@ -43,10 +42,6 @@ class NoTextFound(BadInput):
 
 class ChunkLimitTooSmall(BadInput):
     code = "chunk_limit_too_small"
-
-
-class TokenizerUnavailable(SetupError):
-    code = "tokenizer_unavailable"
 
 
 class EmbeddingUnavailable(SetupError):

@@ -10,11 +10,6 @@ from app.core.settings import PACKAGED_EMBEDDING_MODEL
 from retrieval.embedding import Embedder
 from retrieval.qdrant_index import QdrantIndex
 
-CHAT_TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-
 
 @pytest.fixture(scope="session")
 def byte_level_bpe() -> Tokenizer:
@@ -34,17 +29,6 @@ def byte_level_bpe() -> Tokenizer:
     ]
     tokenizer.train_from_iterator(lines * 20, trainer)
     return tokenizer
-
-
-@pytest.fixture(scope="session")
-def model_folder(byte_level_bpe: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a language model's tokenizer, as models are published."""
-    from transformers import PreTrainedTokenizerFast
-
-    folder = tmp_path_factory.mktemp("model")
-    fast = PreTrainedTokenizerFast(tokenizer_object=byte_level_bpe, eos_token="<|im_end|>", chat_template=CHAT_TEMPLATE)
-    fast.save_pretrained(str(folder))
-    return folder
 
 
 @pytest.fixture(scope="session")
