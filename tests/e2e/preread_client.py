@@ -1,0 +1,97 @@
+"""What the tests ask of a running stack over HTTP."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+from running_stack import RunningStack
+from waiting import wait_until
+
+from app.cli.sse import ServerEvent, events
+from retrieval.index_wire import PATH, SECRET_HEADER
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
+
+
+def handbook_page(name: str) -> str:
+    return (HANDBOOK / name).read_text()
+
+
+@dataclass
+class PrereadClient:
+    """Speaks to a stack's web process, and to its engine past it."""
+
+    stack: RunningStack
+    http: httpx.Client = field(init=False)
+    engine: httpx.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.http = httpx.Client(base_url=self.stack.url, timeout=300, trust_env=False)
+        self.engine = httpx.Client(base_url=self.stack.engine_url, timeout=60, trust_env=False)
+
+    def close(self) -> None:
+        self.http.close()
+        self.engine.close()
+
+    def post(self, question: str, **fields: Any) -> httpx.Response:
+        return self.http.post("/ask", json={"question": question, **fields})
+
+    def ask(self, question: str, **fields: Any) -> dict[str, Any]:
+        response = self.post(question, **fields)
+        assert response.status_code == 200, response.text
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    @contextmanager
+    def streaming(self, question: str, **fields: Any) -> Iterator[Iterator[ServerEvent]]:
+        """The events as they come; leaving the block closes the connection."""
+        body = {"question": question, "stream": True, **fields}
+        with self.http.stream("POST", "/ask", json=body) as response:
+            assert response.status_code == 200
+            yield events(response.iter_lines())
+
+    def add(self, name: str, text: str) -> str:
+        """The id of a document sent just now."""
+        response = self.http.post("/documents", files={"file": (name, text.encode())})
+        assert response.status_code in (200, 201), response.text
+        document_id: str = response.json()["document"]["id"]
+        return document_id
+
+    def add_preread(self, name: str, text: str) -> str:
+        document_id = self.add(name, text)
+        self.wait_until_preread([document_id])
+        return document_id
+
+    def document(self, document_id: str) -> dict[str, Any]:
+        shown: dict[str, Any] = self.http.get(f"/documents/{document_id}").raise_for_status().json()
+        return shown
+
+    def wait_until_preread(self, document_ids: Sequence[str]) -> None:
+        def all_preread() -> bool:
+            shown = [self.document(document_id) for document_id in document_ids]
+            assert not any(document["state"] == "failed" for document in shown), shown
+            return all(document["state"] == "preread" for document in shown)
+
+        wait_until(all_preread, "the documents are pre-read")
+
+    def delete(self, document_id: str) -> None:
+        assert self.http.delete(f"/documents/{document_id}").status_code == 204
+
+    def vectors(self, document_id: str) -> int:
+        """How many vectors the index has of a document."""
+        settings = self.stack.settings
+        response = self.http.post(
+            PATH + "count",
+            json={"tenant": settings.tenant, "document_id": document_id},
+            headers={SECRET_HEADER: settings.internal_secret.get_secret_value()},
+        )
+        count: int = response.raise_for_status().json()["count"]
+        return count
+
+    def engine_metric(self, name: str) -> float:
+        """A Prometheus metric of vLLM, summed over its labels."""
+        lines = self.engine.get("/metrics").raise_for_status().text.splitlines()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"{name}{{"))
