@@ -1,0 +1,45 @@
+"""Chromium on the pages of a running stack, watched for requests elsewhere and for complaints."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+DEADLINE_MS = 120_000
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    found = subprocess.run(
+        ["bash", "-c", f"source {SCRIPTS / 'chromium.sh'}; find_chromium"], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, "there is no Chromium here: `make test` installs it or says how"
+    expect.set_options(timeout=DEADLINE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found.stdout.strip(), args=OPTIONS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, url: str) -> Iterator[Page]:
+    """The first page at `url`. At the end: nothing was asked of another origin, and the console holds no error."""
+    page = browser.new_page()
+    page.set_default_timeout(DEADLINE_MS)
+    asked: list[str] = []
+    complaints: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    try:
+        page.goto(url)
+        yield page
+        assert asked
+        assert [other for other in asked if not other.startswith(f"{url}/")] == []
+        assert complaints == []
+    finally:
+        page.close()
