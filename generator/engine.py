@@ -62,8 +62,8 @@ class EngineClient:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        self._sync = httpx.Client(base_url=self.url, timeout=_TIMEOUT)
-        self._async = httpx.AsyncClient(base_url=self.url, timeout=_TIMEOUT)
+        self._sync = httpx.Client(base_url=self.url, timeout=_TIMEOUT, trust_env=False)
+        self._async = httpx.AsyncClient(base_url=self.url, timeout=_TIMEOUT, trust_env=False)
 
     def status(self) -> EngineStatus:
         try:

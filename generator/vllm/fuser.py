@@ -1,6 +1,5 @@
 """Fusion of one request: load, select, recompute, report."""
 
-import logging
 import time
 from collections.abc import Sequence
 
@@ -9,17 +8,12 @@ from generator.identity import segment_identities
 from generator.plan import LoadedSegment, fresh_positions
 from generator.policy import Policy, PolicyName, parse_policy
 from generator.report import ChunkOutcome, FusionReport
+from generator.vllm.fetching import Fetcher
 from generator.vllm.loading import Placed, write_chunks
 from generator.vllm.metadata import FusionTask
 from generator.vllm.notes import Notes
 from generator.vllm.pages import LayerPages
 from generator.vllm.recompute import Recompute
-from kvstore.chunk_kv import ChunkKV
-from kvstore.errors import CorruptBlob
-from kvstore.identity import BlobIdentity
-from kvstore.store import ChunkStore, Hit
-
-log = logging.getLogger(__name__)
 
 
 class Fuser:
@@ -27,7 +21,7 @@ class Fuser:
 
     def __init__(
         self,
-        store: ChunkStore,
+        fetcher: Fetcher,
         layers: Sequence[LayerPages],
         recompute: Recompute,
         notes: Notes,
@@ -35,7 +29,7 @@ class Fuser:
         block_size: int,
         not_fused: str | None,
     ) -> None:
-        self._store = store
+        self.fetcher = fetcher
         self._layers = layers
         self.recompute = recompute
         self._notes = notes
@@ -76,49 +70,22 @@ class Fuser:
         )
 
     def _fetch(self, task: FusionTask) -> tuple[list[LoadedSegment], list[Placed], list[ChunkOutcome]]:
+        identities = segment_identities(task.request, task.token_ids, self._fingerprint)
+        segments = task.request.segments
+        wanted = [
+            candidates if missed is None and task.start < segment.end <= task.end else []
+            for segment, candidates, missed in zip(segments, identities, task.missed, strict=True)
+        ]
+        fetched = self.fetcher.fetch(task.request.tenant, wanted)
         loaded: list[LoadedSegment] = []
         placed: list[Placed] = []
         outcomes: list[ChunkOutcome] = []
-        identities = segment_identities(task.request, task.token_ids, self._fingerprint)
-        for segment, candidates, missed in zip(task.request.segments, identities, task.missed, strict=True):
-            kv: ChunkKV | None = None
-            reading = tier = None
-            reason = missed or "absent"
-            if task.start < segment.end <= task.end and missed is None:
-                for identity in candidates:
-                    kv, tier, reason = self._get(task.request.tenant, identity)
-                    if kv is not None:
-                        reading = identity.reading
-                        placed.append(Placed(segment, kv))
-                        break
+        for segment, found, missed in zip(segments, fetched, task.missed, strict=True):
+            if found.kv is not None:
+                placed.append(Placed(segment, found.kv))
             if segment.end > task.start and segment.start < task.end:
-                loaded.append(LoadedSegment(segment, reading))
+                loaded.append(LoadedSegment(segment, found.reading))
             if segment.kind is SegmentKind.CHUNK:
-                ordinal = len(outcomes)
-                outcomes.append(
-                    ChunkOutcome(ordinal, segment.n_tokens, tier=tier)
-                    if kv is not None
-                    else ChunkOutcome(ordinal, segment.n_tokens, reason=reason)
-                )
+                reason = None if found.kv is not None else missed or found.reason
+                outcomes.append(ChunkOutcome(len(outcomes), segment.n_tokens, found.tier, reason))
         return loaded, placed, outcomes
-
-    def _get(self, tenant: str, identity: BlobIdentity) -> tuple[ChunkKV | None, str | None, str]:
-        found = self._store.get(tenant, identity)
-        if not isinstance(found, Hit):
-            return None, None, str(found.reason)
-        try:
-            kv = found.blob.decode()
-        except CorruptBlob as error:
-            log.warning("chunk KV %s is corrupt and was dropped: %s", identity.key, error.message)
-            self._store.delete(tenant, [identity.key])
-            return None, None, "corrupt"
-        if not self._fits(kv):
-            log.warning("chunk KV %s does not have this model's shape and was dropped", identity.key)
-            self._store.delete(tenant, [identity.key])
-            return None, None, "corrupt"
-        return kv, found.tier, ""
-
-    def _fits(self, kv: ChunkKV) -> bool:
-        return kv.n_layers == len(self._layers) and all(
-            tuple(keys.shape[1:]) == layer.shape for keys, layer in zip(kv.keys, self._layers, strict=True)
-        )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorMetadata
 
 from generator.fusion_request import FusionRequest
+from kvstore.reasons import StoreMiss
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class FusionTask:
     block_ids: tuple[int, ...]
     start: int
     end: int
-    missed: tuple[str | None, ...]
+    missed: tuple[StoreMiss | None, ...]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.core.settings import get_settings
 from generator.vllm.notes import Notes
+from kvstore.errors import BadName
+from kvstore.names import checked_key, checked_tenant
 
 _PREFIX = "/preread/"
 _WAIT_SECONDS = 30.0
@@ -62,8 +64,8 @@ class EngineRoutes:
     async def _purge(self, request: Request) -> Response:
         try:
             body = json.loads(await request.body())
-            tenant, keys = str(body["tenant"]), [str(key) for key in body["keys"]]
-        except (ValueError, KeyError, TypeError):
+            tenant, keys = checked_tenant(body["tenant"]), [checked_key(key) for key in body["keys"]]
+        except (ValueError, KeyError, TypeError, BadName):
             return _problem(HTTPStatus.BAD_REQUEST, 'expected {"tenant": …, "keys": […]}')
         await request.app.state.engine_client.collective_rpc("preread_purge", args=(tenant, keys))
         return JSONResponse({})

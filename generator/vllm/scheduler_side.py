@@ -9,6 +9,9 @@ from generator.fusion_request import FusionRequest, Segment
 from generator.identity import segment_identities
 from generator.policy import PolicyName, parse_policy
 from generator.vllm.metadata import CaptureTask, FusionMetadata, FusionTask
+from kvstore.errors import TierDown
+from kvstore.names import checked_tenant
+from kvstore.reasons import StoreMiss
 from kvstore.store import ChunkStore
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ class _Tracked:
 
     request: FusionRequest
     context_ids: tuple[int, ...]
-    missed: tuple[str | None, ...] = ()
+    missed: tuple[StoreMiss | None, ...] = ()
     block_ids: list[int] = field(default_factory=list)
     external: int | None = None
 
@@ -43,8 +46,8 @@ class SchedulerSide:
         ours = self._read(request)
         if ours is None:
             return 0
-        found = self._found(ours, request)
-        end = ours.context_tokens if ours.nested and self.fusion else _last_end(ours.segments, found)
+        missed = self._missed(ours, request)
+        end = ours.context_tokens if ours.nested and self.fusion else _last_end(ours.segments, missed)
         return max(0, min(end, request.num_tokens - 1) - num_computed)
 
     def commit(self, request: "Request", num_external: int) -> None:
@@ -52,7 +55,7 @@ class SchedulerSide:
         ours = self._read(request)
         if ours is None:
             return
-        missed = tuple(None if hit else "absent" for hit in self._found(ours, request))
+        missed = self._missed(ours, request)
         self._tracked[request.request_id] = _Tracked(ours, _context_ids(ours, request), missed, external=num_external)
 
     def metadata(self, output: "SchedulerOutput") -> FusionMetadata:
@@ -79,6 +82,7 @@ class SchedulerSide:
             ours = FusionRequest.from_params(request.kv_transfer_params)
             if ours is not None:
                 parse_policy(ours.policy)
+                checked_tenant(ours.tenant)
         except BadInput as error:
             log.error("request %s is served exactly: %s", request.request_id, error.message)
             return None
@@ -86,12 +90,19 @@ class SchedulerSide:
             return None
         return ours
 
-    def _found(self, ours: FusionRequest, request: "Request") -> list[bool]:
+    def _missed(self, ours: FusionRequest, request: "Request") -> tuple[StoreMiss | None, ...]:
+        """Per segment None where the store has chunk KV for it, else why not."""
         if not self.fusion or (parse_policy(ours.policy).name is PolicyName.EXACT and ours.capture is None):
-            return [False] * len(ours.segments)
+            return (StoreMiss.ABSENT,) * len(ours.segments)
         identities = segment_identities(ours, _context_ids(ours, request), self._fingerprint)
-        present = self._store.contains(ours.tenant, [each.key for candidates in identities for each in candidates])
-        return [any(each.key in present for each in candidates) for candidates in identities]
+        try:
+            present = self._store.contains(ours.tenant, [each.key for candidates in identities for each in candidates])
+        except TierDown as error:
+            log.warning("request %s is served exactly: %s", request.request_id, error.message)
+            return (StoreMiss.TIER_DOWN,) * len(ours.segments)
+        return tuple(
+            None if any(each.key in present for each in candidates) else StoreMiss.ABSENT for candidates in identities
+        )
 
     def _add(
         self, meta: FusionMetadata, request_id: str, tracked: _Tracked, num_computed: int, output: "SchedulerOutput"
@@ -117,5 +128,5 @@ def _context_ids(ours: FusionRequest, request: "Request") -> tuple[int, ...]:
     return tuple((request.prompt_token_ids or [])[: ours.context_tokens])
 
 
-def _last_end(segments: tuple[Segment, ...], found: list[bool]) -> int:
-    return max((segment.end for segment, hit in zip(segments, found, strict=True) if hit), default=0)
+def _last_end(segments: tuple[Segment, ...], missed: tuple[StoreMiss | None, ...]) -> int:
+    return max((segment.end for segment, miss in zip(segments, missed, strict=True) if miss is None), default=0)

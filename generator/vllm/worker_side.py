@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from generator.engine_config import EngineConfig
 from generator.vllm.capture import Capturer
+from generator.vllm.fetching import Fetcher
 from generator.vllm.fuser import Fuser
 from generator.vllm.metadata import FusionMetadata
 from generator.vllm.notes import Notes
@@ -49,8 +50,9 @@ class WorkerSide:
         else:
             log.warning("chunk KV is not fused, every request is served exactly: %s", self.reason)
         self._notes = notes = Notes(config.notes_dir)
+        fetcher = Fetcher(self.store, self.layers)
         recompute = Recompute(runner, vllm_config, block_size)
-        self.fuser = Fuser(self.store, self.layers, recompute, notes, config.fingerprint, block_size, self.reason)
+        self.fuser = Fuser(fetcher, self.layers, recompute, notes, config.fingerprint, block_size, self.reason)
         self._capturer = Capturer(self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes)
         self._model_config = vllm_config.model_config
         self._fingerprint = config.fingerprint
@@ -79,6 +81,7 @@ class WorkerSide:
 
     def close(self) -> None:
         self._capturer.close()
+        self.fuser.fetcher.close()
 
     def status(self) -> dict[str, Any]:
         """The fields of `generator.engine.EngineStatus`."""

@@ -10,8 +10,9 @@ from generator.identity import chunk_identity
 from kvstore.blob import encode_blob
 from kvstore.chunk_kv import ChunkKV
 from kvstore.codec import LOSSLESS
+from kvstore.errors import TierDown
 from kvstore.key import Reading
-from kvstore.store import Hit
+from kvstore.store import ChunkStore, Hit
 
 SEPARATOR = [7, 8, 9]
 QUESTION = random_ids(98, 12)
@@ -236,4 +237,26 @@ def test_an_unreadable_fusion_request_is_served_exactly(rig: Rig, preamble: list
 def test_segments_longer_than_the_prompt_are_served_exactly(rig: Rig) -> None:
     ids = random_ids(27, 50)
     answer = rig.fused(ids, request_for((Segment(0, 60, SegmentKind.CHUNK, (Reading.OPENING,)),)))
+    assert distance(answer, rig.exact(ids)) <= SAME
+
+
+def test_a_store_that_is_down_only_makes_the_answer_exact(
+    rig: Rig, preamble: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunk = random_ids(28, 90)
+    rig.preread(preamble, chunk)
+
+    def down(*_: object) -> None:
+        raise TierDown("The disk does not answer.")
+
+    monkeypatch.setattr(ChunkStore, "contains", down)
+    answer = fuse(rig, preamble, chunk)
+    assert outcomes(answer) == ["miss: tier_down"]
+    assert distance(answer, rig.exact(prompt(preamble, chunk)[0], 4)) <= SAME
+
+
+def test_a_tenant_that_is_no_name_is_served_exactly(rig: Rig, preamble: list[int]) -> None:
+    ids, segments = prompt(preamble, random_ids(29, 60))
+    answer = rig.fused(ids, FusionRequest(new_id("ask"), "../others", "none", segments))
+    assert answer.report is None
     assert distance(answer, rig.exact(ids)) <= SAME
