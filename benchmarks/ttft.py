@@ -48,7 +48,7 @@ def ttft(
 ) -> None:
     """Time to first token, exact and fused, in an engine of its own."""
     settings = get_settings()
-    names = _names(policies)
+    names = policy_names(policies)
     console = Console(stderr=True)
     console.print("starting an engine …")
     with bench_engine(settings) as engine:
@@ -67,7 +67,7 @@ def ttft(
         "chunk_tokens": chunk_tokens,
         "prompt_tokens": prompt_tokens,
         "rounds": rounds,
-        "policies": {name: _summary(samples, name) for name in names},
+        "policies": {name: summary(samples, name) for name in names},
     }
     if as_json:
         typer.echo(json.dumps(result))
@@ -75,7 +75,7 @@ def ttft(
         Console().print(_table(result))
 
 
-def _names(policies: str) -> list[str]:
+def policy_names(policies: str) -> list[str]:
     names = [str(parse_policy(name)) for name in policies.split(",")]
     if len(set(names)) != len(names):
         raise BadInput(f"“{policies}” names a policy twice.", "Name each policy once.")
@@ -120,7 +120,7 @@ async def _ask(client: EngineClient, prompt: Prompt, policy: str) -> Sample:
     return Sample(first, await client.report(request.request_id))
 
 
-def _summary(samples: dict[str, list[Sample]], name: str) -> dict[str, Any]:
+def summary(samples: dict[str, list[Sample]], name: str) -> dict[str, Any]:
     mine = samples[name]
     ratios = [exact.ttft_s / this.ttft_s for exact, this in zip(samples[_EXACT], mine, strict=True)]
     times = [sample.ttft_s for sample in mine]
