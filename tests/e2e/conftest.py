@@ -1,4 +1,4 @@
-"""One stack for all these tests: vLLM with the packaged model, Redis, worker, beat, web, Qdrant and SQLite, all real."""
+"""One stack for all these tests, all real: vLLM and the packaged model, Redis, worker, beat, web, Qdrant, SQLite."""
 
 from pathlib import Path
 

@@ -86,10 +86,11 @@ class RunningStack:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=dies_with_parent(signal.SIGTERM),
+                preexec_fn=dies_with_parent(signal.SIGTERM),  # noqa: PLW1509  (the one thread that starts processes)
             )
         try:
-            wait_until(self._is_ready, "the stack is ready", START_SECONDS)
+            with httpx.Client(base_url=self.url, timeout=10, trust_env=False) as web:
+                wait_until(lambda: self._is_ready(web), "the stack is ready", START_SECONDS)
         except BaseException as error:
             error.add_note(self.logs())
             self.stop()
@@ -154,11 +155,11 @@ class RunningStack:
         tails = ["\n".join(file.read_text(errors="replace").splitlines()[-_LOG_LINES:]) for file in files]
         return "\n".join(f"----- {file.name}\n{tail}" for file, tail in zip(files, tails, strict=True))
 
-    def _is_ready(self) -> bool:
+    def _is_ready(self, web: httpx.Client) -> bool:
         assert self._up is not None
         assert self._up.poll() is None, f"`preread up` ended with code {self._up.returncode} while starting"
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=10, trust_env=False).is_success
+            return web.get("/readyz").is_success
         except httpx.HTTPError:
             return False
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from preread_client import handbook_page
 from running_stack import free_port
 
 PAGE = "# Ferry\n\nThe ferry to Skerry Island leaves at 06:45. A return ticket costs 18 euros.\n"
