@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from preread_client import handbook_page
 
 from app.core.ids import new_id
 from generator.prompt import assemble
@@ -11,25 +12,29 @@ from kvstore.codec import LOSSLESS
 
 LENGTH = 24
 
-pytestmark = pytest.mark.usefixtures("handbook")
+
+@pytest.fixture
+def scope(temporary):
+    """Makes the scope of one page that no other test asks about: the engine has never seen its prompts."""
+    return lambda name: {"document_ids": [temporary(name, handbook_page(name))]}
 
 
-def exact(client, question):
-    return client.ask(question, cache="off", max_tokens=LENGTH)["answer"]
+def exact(client, question, scope):
+    return client.ask(question, scope=scope, cache="off", max_tokens=LENGTH)["answer"]
 
 
-def fused(client, question):
-    return client.ask(question, policy="none", max_tokens=LENGTH)
+def fused(client, question, scope):
+    return client.ask(question, scope=scope, policy="none", max_tokens=LENGTH)
 
 
-def chunks_of(client, kv, question):
-    with client.streaming(question, max_tokens=1) as stream:
+def chunks_of(client, kv, question, scope):
+    with client.streaming(question, scope=scope, max_tokens=1) as stream:
         return [kv.chunk(passage["chunk_id"]) for passage in list(stream)[1].data["passages"]]
 
 
-def unshared(client, kv, question):
+def unshared(client, kv, question, scope):
     """The engine's own answer to the same prompt, from pages that no other request has written."""
-    chunks = [chunk.token_ids for chunk in chunks_of(client, kv, question)]
+    chunks = [chunk.token_ids for chunk in chunks_of(client, kv, question, scope)]
     prompt = assemble(kv.tokenizer, kv.preamble, chunks, question, kv.settings.max_model_tokens)
     body = {"prompt": prompt.token_ids, "max_tokens": LENGTH, "temperature": 0, "cache_salt": new_id("alone")}
     return client.engine.post("/v1/completions", json=body).raise_for_status().json()["choices"][0]["text"].strip()
@@ -59,37 +64,38 @@ def make_noise(kv):
         kv.blob(chunk).write_bytes(sound)
 
 
-def test_fused_answers_before_an_exact_one_of_the_same_prompt_do_not_change_it(client, kv):
-    question = "Until which date must carried-over leave be used?"
-    assert fused(client, question)["cache"]["hits"] > 1
-    assert exact(client, question) == unshared(client, kv, question)
+def test_fused_answers_before_an_exact_one_of_the_same_prompt_do_not_change_it(client, kv, scope):
+    asked = "How much is the training budget of each employee?", scope("training.md")
+    assert fused(client, *asked)["cache"]["hits"] == 2
+    assert exact(client, *asked) == unshared(client, kv, *asked)
 
 
-def test_fused_answers_after_an_exact_one_of_the_same_prompt_do_not_change_it(client):
-    question = "How many days of leave may be bought each year?"
-    before = exact(client, question)
-    assert fused(client, question)["cache"]["hits"] > 1
-    assert exact(client, question) == before
+def test_fused_answers_after_an_exact_one_of_the_same_prompt_do_not_change_it(client, handbook):
+    asked = "How many days of leave may be bought each year?", {"document_ids": list(handbook.values())}
+    before = exact(client, *asked)
+    assert fused(client, *asked)["cache"]["hits"] > 1
+    assert exact(client, *asked) == before
 
 
-def test_noise_in_the_place_of_chunk_kv_reaches_no_exact_answer(client, kv, make_noise):
-    question = "When is the company closed in winter?"
-    make_noise(chunks_of(client, kv, question)[0])
-    spoiled = fused(client, question)
-    assert spoiled["cache"]["misses"] == []
-    answer = exact(client, question)
-    assert answer == unshared(client, kv, question)
+def test_noise_in_the_place_of_chunk_kv_reaches_no_exact_answer(client, kv, scope, make_noise):
+    asked = "How much is the home office allowance?", scope("remote-work.md")
+    for chunk in kv.chunks(asked[1]["document_ids"][0]):
+        make_noise(chunk)
+    spoiled = fused(client, *asked)
+    assert spoiled["cache"]["hits"] == spoiled["cache"]["chunks"] > 0
+    answer = exact(client, *asked)
+    assert answer == unshared(client, kv, *asked)
     assert answer != spoiled["answer"]
 
 
-def test_a_damaged_blob_is_a_miss_and_not_an_answer(client, kv):
-    question = "What must you do when you fall ill on holiday?"
-    chunk = chunks_of(client, kv, question)[0]
+def test_a_damaged_blob_is_a_miss_and_not_an_answer(client, kv, scope):
+    asked = "How long are camera pictures kept?", scope("privacy.md")
+    chunk = chunks_of(client, kv, *asked)[0]
     sound = kv.blob(chunk).read_bytes()
     kv.evict(chunk)
     kv.blob(chunk).write_bytes(sound[:-1000] + bytes(1000))
-    answer = fused(client, question)
+    answer = fused(client, *asked)
     assert answer["cache"]["misses"] == [{"chunk_id": chunk.id, "reason": "corrupt"}]
     assert answer["cache"]["hits"] == answer["cache"]["chunks"] - 1
     client.wait_until_preread([chunk.document_id])
-    assert fused(client, question)["cache"]["misses"] == []
+    assert fused(client, *asked)["cache"]["misses"] == []
