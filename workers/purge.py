@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrieval.index import ChunkIndex
-
 from app.core.catalog import Catalog, Document, Version
 from generator.engine import EngineClient
 from generator.errors import EngineFailed, EngineUnavailable
 from kvstore.staging import staged_path
 from kvstore.store import ChunkStore
+from retrieval.index import ChunkIndex
 from workers.files import DocumentFiles
 
 log = logging.getLogger(__name__)

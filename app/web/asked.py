@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi.concurrency import run_in_threadpool
-from retrieval.search import Passage
 
 from app.core.errors import BadInput, Conflict
 from app.core.ids import new_id
@@ -17,6 +16,7 @@ from generator.errors import QuestionTooLong
 from generator.fusion_request import FusionRequest
 from generator.policy import Policy, PolicyName, parse_policy
 from generator.prompt import Prompt, assemble
+from retrieval.search import Passage
 
 
 class CacheIncomplete(Conflict):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from fastapi.concurrency import run_in_threadpool
-from retrieval.search import Passage
 
 from app.core.catalog import Catalog, ReadingRecord
 from app.web.services import Services
@@ -18,6 +17,7 @@ from kvstore.identity import BlobIdentity
 from kvstore.key import Reading, ids_hash
 from kvstore.lookup import explain_miss
 from kvstore.reasons import MissReason, StoreMiss
+from retrieval.search import Passage
 from workers.precompute import precompute
 
 log = logging.getLogger(__name__)

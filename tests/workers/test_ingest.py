@@ -1,12 +1,12 @@
 from datetime import UTC, datetime
 
 import pytest
-from retrieval.search import Retriever
 
 import workers.ingest
 from app.core.catalog import DocumentState
 from kvstore.key import ids_hash
 from retrieval.errors import IndexUnavailable
+from retrieval.search import Retriever
 from workers.claim import claimed
 from workers.deletion import delete_document
 from workers.ingest import ingest
