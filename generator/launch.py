@@ -11,7 +11,11 @@ from generator.fingerprint import model_fingerprint
 
 
 def engine_command(settings: Settings, model: Path) -> tuple[list[str], dict[str, str]]:
-    """The command line and the environment (additions only) that serve the model in folder `model`."""
+    """The command line and the environment (additions only) that serve the model in folder `model`.
+
+    Intel's OpenMP, which vLLM's CPU build brings along, is loaded first where it is there: measured on two cores it
+    made exact and fused answers of the packaged model start 1.4 times sooner.
+    """
     config = EngineConfig.from_settings(settings, model_fingerprint(model, settings.dtype))
     transfer = {
         "kv_connector": "FusionConnector",
@@ -42,4 +46,7 @@ def engine_command(settings: Settings, model: Path) -> tuple[list[str], dict[str
         "VLLM_USE_V2_MODEL_RUNNER": "0",
         "HF_HUB_OFFLINE": "1",
     }
+    openmp = Path(sys.prefix) / "lib" / "libiomp5.so"
+    if openmp.is_file():
+        environment["LD_PRELOAD"] = ":".join(filter(None, (str(openmp), os.environ.get("LD_PRELOAD"))))
     return command, environment

@@ -9,6 +9,7 @@ import torch
 
 from generator.vllm.pages import LayerPages
 from kvstore.chunk_kv import ChunkKV
+from kvstore.decoded import DecodedChunks
 from kvstore.errors import CorruptBlob, TierDown
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
@@ -31,14 +32,20 @@ class Fetched:
 class Fetcher:
     """Decodes several chunks at a time, on as many threads as the engine computes with."""
 
-    def __init__(self, store: ChunkStore, layers: Sequence[LayerPages]) -> None:
+    def __init__(self, store: ChunkStore, decoded: DecodedChunks, layers: Sequence[LayerPages]) -> None:
         self._store = store
+        self._decoded = decoded
         self._layers = layers
         self._pool = ThreadPoolExecutor(torch.get_num_threads(), "preread-decode")
 
     def fetch(self, tenant: str, wanted: Sequence[Sequence[BlobIdentity]]) -> list[Fetched]:
         """For each segment the first of its identities that the store has whole."""
         return list(self._pool.map(lambda candidates: self._first(tenant, candidates), wanted))
+
+    def purge(self, tenant: str, keys: list[str]) -> None:
+        """Forget chunk KV here and in the store. Raises TierDown when a tier does not answer."""
+        self._decoded.delete(tenant, keys)
+        self._store.delete(tenant, keys)
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -52,6 +59,9 @@ class Fetcher:
         return fetched
 
     def _get(self, tenant: str, identity: BlobIdentity) -> Fetched:
+        held = self._decoded.get(tenant, identity)
+        if held is not None:
+            return Fetched(held, identity.reading, self._decoded.name)
         found = self._store.get(tenant, identity)
         if not isinstance(found, Hit):
             return Fetched(None, reason=found.reason)
@@ -61,6 +71,7 @@ class Fetcher:
             return self._drop(tenant, identity, error.message)
         if not self._fits(kv):
             return self._drop(tenant, identity, "it does not have this model's shape")
+        self._decoded.put(tenant, found.blob.identity, kv)
         return Fetched(kv, identity.reading, found.tier)
 
     def _drop(self, tenant: str, identity: BlobIdentity, why: str) -> Fetched:

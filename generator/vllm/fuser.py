@@ -29,7 +29,7 @@ class Fuser:
         block_size: int,
         not_fused: str | None,
     ) -> None:
-        self.fetcher = fetcher
+        self._fetcher = fetcher
         self._layers = layers
         self.recompute = recompute
         self._notes = notes
@@ -76,7 +76,7 @@ class Fuser:
             candidates if missed is None and task.start < segment.end <= task.end else []
             for segment, candidates, missed in zip(segments, identities, task.missed, strict=True)
         ]
-        fetched = self.fetcher.fetch(task.request.tenant, wanted)
+        fetched = self._fetcher.fetch(task.request.tenant, wanted)
         loaded: list[LoadedSegment] = []
         placed: list[Placed] = []
         outcomes: list[ChunkOutcome] = []

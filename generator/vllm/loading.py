@@ -7,7 +7,6 @@ import torch
 
 from generator.fusion_request import Segment
 from generator.vllm.pages import LayerPages, slots_of
-from kernels.rope import rotate_keys
 from kvstore.chunk_kv import ChunkKV
 
 
@@ -23,20 +22,21 @@ def write_chunks(
     placed: Sequence[Placed], layers: Sequence[LayerPages], block_ids: Sequence[int], block_size: int, start: int
 ) -> None:
     """Write all placed chunks, layer by layer; positions before `start` belong to others and are left alone."""
-    placed = [_from(p, start) for p in placed if p.segment.end > start]
-    if not placed:
-        return
+    wanted = [_from(p, start) for p in placed if p.segment.end > start]
+    # The preamble's keys are float32, the chunks' mostly are not.
+    for dtype in {p.kv.keys[0].dtype for p in wanted}:
+        _write([p for p in wanted if p.kv.keys[0].dtype == dtype], layers, block_ids, block_size)
+
+
+def _write(
+    placed: Sequence[Placed], layers: Sequence[LayerPages], block_ids: Sequence[int], block_size: int
+) -> None:
     positions = torch.cat([torch.arange(p.segment.start, p.segment.end) for p in placed])
     slots = slots_of(block_ids, positions, block_size)
-    tables: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
     for index, layer in enumerate(layers):
-        rotary = layer.rotary
-        if id(rotary) not in tables:
-            tables[id(rotary)] = rotary.cos_sin(positions)
-        cos, sin = tables[id(rotary)]
-        keys = torch.cat([p.kv.keys[index].to(torch.float32) for p in placed])
+        keys = torch.cat([p.kv.keys[index] for p in placed])
         values = torch.cat([p.kv.values[index] for p in placed])
-        layer.write(rotate_keys(keys, cos, sin, neox=rotary.neox, rotary_dim=rotary.rotary_dim), values, slots)
+        layer.write(layer.rotary.rotate(keys, positions), values, slots)
 
 
 def _from(placed: Placed, start: int) -> Placed:

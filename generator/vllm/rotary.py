@@ -4,11 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
+import vllm._custom_ops as ops
 from torch import Tensor, nn
 from vllm.model_executor.layers.rotary_embedding.base import RotaryEmbedding
 from vllm.model_executor.layers.rotary_embedding.linear_scaling_rope import LinearScalingRotaryEmbedding
 from vllm.model_executor.layers.rotary_embedding.llama3_rope import Llama3RotaryEmbedding
 from vllm.model_executor.layers.rotary_embedding.yarn_scaling_rope import YaRNScalingRotaryEmbedding
+
+from kernels.rope import rotate_keys
 
 TESTED = (RotaryEmbedding, LinearScalingRotaryEmbedding, Llama3RotaryEmbedding, YaRNScalingRotaryEmbedding)
 
@@ -24,6 +27,18 @@ class Rotary:
     table: Tensor
     neox: bool
     rotary_dim: int
+
+    def rotate(self, keys: Tensor, positions: Tensor) -> Tensor:
+        """Rotate contiguous keys (tokens, kv_heads, head_dim) to `positions` (tokens,), computing in float32.
+
+        Keys of the table's dtype go through the kernel that the model itself uses, in place.
+        """
+        if keys.dtype != self.table.dtype:
+            cos, sin = self.cos_sin(positions)
+            return rotate_keys(keys, cos, sin, neox=self.neox, rotary_dim=self.rotary_dim)
+        tokens, heads, dim = keys.shape
+        ops.rotary_embedding(positions, keys.view(tokens, heads * dim), None, dim, self.table, self.neox)
+        return keys
 
     def cos_sin(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Two (tokens, rotary_dim // 2) float32 tensors for (tokens,) positions."""

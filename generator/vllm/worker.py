@@ -24,9 +24,9 @@ class FusionWorker(PlatformWorker):
     def preread_status(self) -> dict[str, Any]:
         return self._connector().worker_side.status()
 
-    def preread_purge(self, tenant: str, keys: list[str]) -> int:
+    def preread_purge(self, tenant: str, keys: list[str]) -> None:
         """Drop chunk KV from every tier this worker sees, its memory above all."""
-        return self._connector().worker_side.store.delete(tenant, keys)
+        self._connector().worker_side.purge(tenant, keys)
 
     def _connector(self) -> FusionConnector:
         connector = get_kv_transfer_group()

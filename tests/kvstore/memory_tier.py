@@ -1,4 +1,4 @@
-"""The fastest tier: this process's own memory."""
+"""A tier in this process's memory, for tests of the store and as the third implementation of the tier contract."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
