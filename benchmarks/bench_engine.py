@@ -16,10 +16,11 @@ from generator.chat import ModelTokenizer
 from generator.chunk_reader import ChunkReader
 from generator.engine import EngineClient, EngineStatus
 from generator.errors import EngineUnavailable
-from generator.identity import chunk_identity
+from generator.identity import piece_identity
 from generator.launch import engine_command
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
+from generator.prompt import fixed_pieces
 from kvstore.key import Reading
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
@@ -37,12 +38,10 @@ class BenchEngine:
     reader: ChunkReader
 
     def preread(self, chunks: list[list[int]]) -> None:
-        """Pre-read the preamble and the chunks' opening KV."""
-        fingerprint = self.status.fingerprint
-        self.reader.read(TENANT, self.preamble.ids, chunk_identity(fingerprint, (), self.preamble.ids, Reading.OPENING))
-        for chunk in chunks:
-            identity = chunk_identity(fingerprint, self.preamble.ids, chunk, Reading.OPENING)
-            self.reader.read(TENANT, chunk, identity)
+        """Pre-read the preamble, the numbers and the chunks' opening KV."""
+        for ids in [*fixed_pieces(self.tokenizer, self.preamble, len(chunks)), *chunks]:
+            identity = piece_identity(self.status.fingerprint, self.preamble.ids, ids, Reading.OPENING)
+            self.reader.read(TENANT, ids, identity)
 
 
 @contextmanager

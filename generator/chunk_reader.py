@@ -26,7 +26,7 @@ class ChunkReader:
         self._preamble = preamble
 
     def read(self, tenant: str, token_ids: Sequence[int], identity: BlobIdentity) -> int:
-        """Put the opening KV of `token_ids` (a chunk's, or the preamble's own) into the store; returns its bytes.
+        """Put the opening KV of `token_ids` (a chunk, a number, or the preamble) into the store; returns its bytes.
 
         Raises EngineUnavailable, EngineFailed, CorruptStaging, ForeignBlob, TooLarge.
         """

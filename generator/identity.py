@@ -20,6 +20,11 @@ def chunk_identity(
     )
 
 
+def piece_identity(fingerprint: str, preamble_ids: Sequence[int], ids: Sequence[int], reading: Reading) -> BlobIdentity:
+    """The identity of anything pre-read behind the preamble, or of the preamble itself."""
+    return chunk_identity(fingerprint, () if tuple(ids) == tuple(preamble_ids) else preamble_ids, ids, reading)
+
+
 def segment_identities(
     request: FusionRequest, context_ids: Sequence[int], fingerprint: str
 ) -> list[list[BlobIdentity]]:

@@ -27,8 +27,9 @@ class LoadedSegment:
 def fresh_positions(segments: Sequence[LoadedSegment], start: int, end: int, policy: Policy) -> Tensor:
     """Positions in [start, end) to compute afresh, ascending, int64.
 
-    Everything that was not loaded is fresh. Of what was loaded, the preamble and an opening chunk right behind a loaded
-    preamble never are; elsewhere the policy chooses. `exact` makes everything fresh.
+    Everything that was not loaded is fresh, and so are the short texts between chunks, which `none` alone reuses. Of
+    what was loaded, the preamble and an opening chunk right behind a loaded preamble never are; elsewhere the policy
+    chooses. `exact` makes everything fresh.
     """
     fresh = torch.zeros(max(end, 0), dtype=torch.bool)
     if policy.name is PolicyName.EXACT:
@@ -36,7 +37,7 @@ def fresh_positions(segments: Sequence[LoadedSegment], start: int, end: int, pol
         return fresh.nonzero()[:, 0]
     for index, loaded in enumerate(segments):
         segment = loaded.segment
-        if loaded.reading is None:
+        if loaded.reading is None or (segment.kind is SegmentKind.TEXT and policy.name is not PolicyName.NONE):
             fresh[segment.start : segment.end] = True
         elif policy.name is PolicyName.HEAD and not _sits_where_it_was_read(segments, index):
             fresh[segment.start : min(segment.end, segment.start + policy.amount)] = True

@@ -29,8 +29,8 @@ def assemble(
     segments = [Segment(0, len(ids), SegmentKind.PREAMBLE, (Reading.OPENING,))]
     for number, chunk in enumerate(chunks, start=1):
         if number > 1:
-            segments.append(_append(ids, tokenizer.encode(f"\n\n[{number}] "), SegmentKind.TEXT, ()))
-        segments.append(_append(ids, chunk, SegmentKind.CHUNK, (Reading.OPENING,)))
+            segments.append(_append(ids, number_ids(tokenizer, number), SegmentKind.TEXT))
+        segments.append(_append(ids, chunk, SegmentKind.CHUNK))
     ids += tokenizer.encode(f"\n\nQuestion: {question}")
     ids += preamble.tail
     if len(ids) > max_prompt_tokens:
@@ -50,9 +50,17 @@ def chunk_prompt(preamble: Preamble, chunk: Sequence[int]) -> Prompt:
     return Prompt([*ids, *chunk], (opening, Segment(len(ids), len(ids) + len(chunk), SegmentKind.CHUNK)))
 
 
-def _append(
-    ids: list[int], more: Sequence[int], kind: SegmentKind, readings: tuple[Reading, ...]
-) -> Segment:
+def number_ids(tokenizer: ChatTokenizer, number: int) -> list[int]:
+    """The short text before passage `number`; the first passage's belongs to the preamble."""
+    return tokenizer.encode(f"\n\n[{number}] ")
+
+
+def fixed_pieces(tokenizer: ChatTokenizer, preamble: Preamble, chunks: int) -> list[Sequence[int]]:
+    """What prompts of up to `chunks` passages share and is pre-read once: the preamble, then the numbers."""
+    return [preamble.ids, *(number_ids(tokenizer, number) for number in range(2, chunks + 1))]
+
+
+def _append(ids: list[int], more: Sequence[int], kind: SegmentKind) -> Segment:
     start = len(ids)
     ids.extend(more)
-    return Segment(start, len(ids), kind, readings)
+    return Segment(start, len(ids), kind, (Reading.OPENING,))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from app.core.catalog import ChunkRecord, DocumentState, ReadingState, WantedReading, WorkRefused
 from generator.errors import EngineFailed
-from generator.identity import chunk_identity
+from generator.identity import chunk_identity, piece_identity
+from generator.prompt import fixed_pieces
 from kvstore.errors import CorruptStaging, TooLarge
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
@@ -60,9 +61,13 @@ def _preread(
     catalog, document = context.catalog, claim.document
     assert document.current_version_id is not None
     tenant = document.tenant
-    opening = _Piece(context.preamble.ids, chunk_identity(fingerprint, (), context.preamble.ids, Reading.OPENING))
-    catalog.want_preamble(_wanted(tenant, opening))
-    for piece in _missing(tenant, [opening], context):
+    fixed = [
+        _Piece(ids, piece_identity(fingerprint, context.preamble.ids, ids, Reading.OPENING))
+        for ids in fixed_pieces(context.tokenizer, context.preamble, context.settings.top_k)
+    ]
+    for piece in fixed:
+        catalog.want_preamble(_wanted(tenant, piece))
+    for piece in _missing(tenant, fixed, context):
         _read(tenant, piece, context)
 
     pieces = _pieces(catalog.chunks_of(document.current_version_id), context, fingerprint)

@@ -22,7 +22,7 @@ from vllm.distributed.kv_transfer.kv_connector.v1.base import (
 from generator.engine_config import EngineConfig
 from generator.vllm.metadata import FusionMetadata
 from generator.vllm.scheduler_side import SchedulerSide
-from generator.vllm.stores import scheduler_store
+from generator.vllm.stores import engine_store
 from generator.vllm.worker_side import WorkerSide
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class FusionConnector(KVConnectorBase_V1):
         self._worker: WorkerSide | None = None
         self._scheduler: SchedulerSide | None = None
         if role is KVConnectorRole.SCHEDULER:
-            store = scheduler_store(self._engine_config)
+            store = engine_store(self._engine_config)
             self._scheduler = SchedulerSide(store, self._engine_config.fingerprint)
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.core.errors import BadInput
-from generator.fusion_request import FusionRequest, Segment
+from generator.fusion_request import FusionRequest, Segment, SegmentKind
 from generator.identity import segment_identities
 from generator.policy import PolicyName, parse_policy
 from generator.vllm.metadata import CaptureTask, FusionMetadata, FusionTask
@@ -129,4 +129,5 @@ def _context_ids(ours: FusionRequest, request: "Request") -> tuple[int, ...]:
 
 
 def _last_end(segments: tuple[Segment, ...], missed: tuple[StoreMiss | None, ...]) -> int:
-    return max((segment.end for segment, miss in zip(segments, missed, strict=True) if miss is None), default=0)
+    found = (segment for segment, miss in zip(segments, missed, strict=True) if miss is None)
+    return max((segment.end for segment in found if segment.kind is not SegmentKind.TEXT), default=0)

@@ -20,8 +20,8 @@ def contexts(draw: st.DrawFn) -> list[LoadedSegment]:
     at, segments = 0, []
     for kind in kinds:
         size = draw(st.integers(1, 40))
-        reading = None if kind is SegmentKind.TEXT else draw(st.sampled_from([None, *Reading]))
-        if kind is SegmentKind.PREAMBLE and reading is Reading.CONDITIONED:
+        reading = draw(st.sampled_from([None, *Reading]))
+        if kind is not SegmentKind.CHUNK and reading is Reading.CONDITIONED:
             reading = Reading.OPENING
         segments.append(LoadedSegment(Segment(at, at + size, kind), reading))
         at += size
@@ -60,8 +60,16 @@ def test_more_head_tokens_only_add_positions(segments: list[LoadedSegment], one:
 
 
 @given(contexts())
-def test_none_is_head_of_nothing(segments: list[LoadedSegment]) -> None:
-    assert positions(segments, NONE) == positions(segments, Policy(PolicyName.HEAD, 0))
+def test_short_texts_between_chunks_are_fresh_except_under_none(segments: list[LoadedSegment]) -> None:
+    texts = [loaded for loaded in segments if loaded.segment.kind is SegmentKind.TEXT]
+    assert all(span(text) <= positions(segments, Policy(PolicyName.HEAD, 0)) for text in texts)
+    assert not any(span(text) & positions(segments, NONE) for text in texts if text.reading is not None)
+
+
+@given(contexts())
+def test_none_computes_only_what_was_not_loaded(segments: list[LoadedSegment]) -> None:
+    missing = (span(loaded) for loaded in segments if loaded.reading is None)
+    assert positions(segments, NONE) == set().union(*missing)
 
 
 @given(contexts(), st.integers(0, 100))
@@ -83,7 +91,7 @@ def test_head_makes_the_first_tokens_of_each_later_chunk_fresh() -> None:
     segments = [
         LoadedSegment(Segment(0, 10, SegmentKind.PREAMBLE), Reading.OPENING),
         LoadedSegment(Segment(10, 30, SegmentKind.CHUNK), Reading.OPENING),
-        LoadedSegment(Segment(30, 33, SegmentKind.TEXT), None),
+        LoadedSegment(Segment(30, 33, SegmentKind.TEXT), Reading.OPENING),
         LoadedSegment(Segment(33, 50, SegmentKind.CHUNK), Reading.OPENING),
         LoadedSegment(Segment(50, 52, SegmentKind.CHUNK), Reading.OPENING),
     ]

@@ -5,7 +5,7 @@ from generator.chat import ChatFrame
 from generator.errors import QuestionTooLong
 from generator.fusion_request import SegmentKind
 from generator.preamble import build_preamble
-from generator.prompt import assemble, chunk_prompt
+from generator.prompt import assemble, chunk_prompt, fixed_pieces, number_ids
 from kvstore.key import Reading
 
 
@@ -39,13 +39,12 @@ def test_segments_cover_the_context_without_gaps_and_the_question_follows() -> N
     assert rest[-1] == 3
 
 
-def test_numbers_stand_before_passages_and_are_never_cached() -> None:
+def test_numbers_stand_before_passages_as_texts_of_their_own() -> None:
     prompt = assemble(LETTERS, PREAMBLE, CHUNKS, "why?", 1000)
     text = "".join(map(chr, prompt.token_ids))
     assert text.index("[1] first") < text.index("[2] second")
     between = [s for s in prompt.segments if s.kind is SegmentKind.TEXT]
-    assert len(between) == 1
-    assert between[0].readings == ()
+    assert [prompt.token_ids[s.start : s.end] for s in between] == [number_ids(LETTERS, 2)]
 
 
 def test_no_chunk_at_all_still_makes_a_prompt() -> None:
@@ -70,3 +69,9 @@ def test_the_preamble_is_pre_read_alone() -> None:
     prompt = chunk_prompt(PREAMBLE, PREAMBLE.ids)
     assert prompt.token_ids == list(PREAMBLE.ids)
     assert len(prompt.segments) == 1
+
+
+def test_the_preamble_and_every_number_but_the_first_are_shared_by_all_prompts() -> None:
+    pieces = fixed_pieces(LETTERS, PREAMBLE, 3)
+    assert list(pieces) == [PREAMBLE.ids, LETTERS.encode("\n\n[2] "), LETTERS.encode("\n\n[3] ")]
+    assert list(fixed_pieces(LETTERS, PREAMBLE, 1)) == [PREAMBLE.ids]

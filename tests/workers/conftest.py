@@ -7,9 +7,10 @@ from staging_engine import FINGERPRINT, StagingEngine
 from app.core.catalog import Catalog, Document
 from app.core.settings import Settings
 from generator.chat import ModelTokenizer
-from generator.identity import chunk_identity
+from generator.identity import piece_identity
 from generator.model_source import resolve_model
 from generator.preamble import build_preamble
+from generator.prompt import fixed_pieces
 from kvstore.key import Reading
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
@@ -88,17 +89,20 @@ def add(context):
 
 @pytest.fixture
 def leftovers(context):
-    """Everything that documents leave behind, counted; the preamble's own KV belongs to none."""
+    """Everything that documents leave behind, counted; the KV of preamble and numbers belongs to none."""
 
     def count() -> dict[str, int]:
         tenant = context.settings.tenant
         root = context.settings.state_dir
-        preamble = chunk_identity(FINGERPRINT, (), context.preamble.ids, Reading.OPENING).key
+        fixed = {
+            piece_identity(FINGERPRINT, context.preamble.ids, ids, Reading.OPENING).key
+            for ids in fixed_pieces(context.tokenizer, context.preamble, context.settings.top_k)
+        }
         return {
             "documents": context.catalog.list_documents(tenant).total,
             "vectors": context.index.count(tenant),
             "files": sum(path.is_file() for path in (root / "files").rglob("*")),
-            "kv": sum(path.stem != preamble for path in (root / "kv").rglob("*.kv")),
+            "kv": sum(path.stem not in fixed for path in (root / "kv").rglob("*.kv")),
             "staged": sum(path.is_file() for path in (root / "staging").rglob("*")),
         }
 

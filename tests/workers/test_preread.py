@@ -7,6 +7,7 @@ from staging_engine import FINGERPRINT
 from app.core.catalog import DocumentState, ReadingState
 from generator.errors import EngineUnavailable
 from generator.identity import chunk_identity
+from generator.prompt import fixed_pieces
 from kvstore.key import Reading
 from kvstore.store import Hit
 from workers.deletion import delete_document
@@ -36,6 +37,11 @@ def chunks_of(context, document):
     return context.catalog.chunks_of(context.catalog.get_document(TENANT, document.id).current_version_id)
 
 
+def fixed(context):
+    """The preamble and the numbers before passages: pre-read once for all documents."""
+    return [tuple(ids) for ids in fixed_pieces(context.tokenizer, context.preamble, context.settings.top_k)]
+
+
 def stored(context, document):
     found = [
         context.store.get(
@@ -50,7 +56,7 @@ def test_every_chunk_and_the_preamble_are_pre_read_behind_the_preamble(context, 
     assert not preread(indexed.id, context)
     assert state(context, indexed) is DocumentState.PREREAD
     chunks = chunks_of(context, indexed)
-    assert context.engine.captured == [context.preamble.ids, *(tuple(chunk.token_ids) for chunk in chunks)]
+    assert context.engine.captured == [*fixed(context), *(tuple(chunk.token_ids) for chunk in chunks)]
     hits = stored(context, indexed)
     assert len(hits) == len(chunks) > 3
     assert hits[0].blob.decode().keys[0].dtype is torch.bfloat16
@@ -76,7 +82,7 @@ def test_reading_again_makes_all_of_it_anew(context, indexed):
     assert stored(context, indexed) == []
     preread(indexed.id, context)
     assert len(stored(context, indexed)) == len(chunks_of(context, indexed))
-    assert len(context.engine.captured) == 1 + 2 * len(chunks_of(context, indexed))
+    assert len(context.engine.captured) == len(fixed(context)) + 2 * len(chunks_of(context, indexed))
 
 
 def test_a_slice_ends_in_time_and_the_next_one_goes_on(context, indexed):
@@ -88,7 +94,7 @@ def test_a_slice_ends_in_time_and_the_next_one_goes_on(context, indexed):
     while preread(indexed.id, context, slice_seconds=2.5, clock=lambda: next(moments)):
         pass
     assert state(context, indexed) is DocumentState.PREREAD
-    assert 1 < len(done) < len(context.engine.captured) == 1 + len(chunks_of(context, indexed))
+    assert 1 < len(done) < len(context.engine.captured) == len(fixed(context)) + len(chunks_of(context, indexed))
 
 
 def test_a_run_that_dies_in_the_middle_is_taken_up_where_it_stopped(context, indexed):
@@ -106,7 +112,7 @@ def test_a_run_that_dies_in_the_middle_is_taken_up_where_it_stopped(context, ind
         preread(indexed.id, context)
     context.engine.before.clear()
     preread(indexed.id, context)
-    assert len(context.engine.captured) == 1 + len(chunks_of(context, indexed))
+    assert len(context.engine.captured) == len(fixed(context)) + len(chunks_of(context, indexed))
 
 
 def test_an_evicted_blob_is_made_again(context, indexed):
