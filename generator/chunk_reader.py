@@ -10,10 +10,11 @@ from generator.preamble import Preamble
 from generator.prompt import chunk_prompt
 from kvstore.blob import encode_blob
 from kvstore.codec import LOSSLESS
+from kvstore.errors import CorruptStaging
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 from kvstore.staging import read_staged, staged_path
-from kvstore.store import ChunkStore
+from kvstore.store import ChunkStore, Hit
 
 
 class ChunkReader:
@@ -35,7 +36,14 @@ class ChunkReader:
         staged = staged_path(self._staging, identity.key)
         try:
             self._engine.preread(prompt.token_ids, request)
-            found, kv = read_staged(staged)
+            try:
+                found, kv = read_staged(staged)
+            except CorruptStaging:
+                # Another worker may have read the same tokens at the same moment and taken the staged file away.
+                stored = self._store.get(tenant, identity)
+                if not isinstance(stored, Hit):
+                    raise
+                return len(stored.blob.data)
             found.check(identity)
             data = encode_blob(kv, identity, LOSSLESS)
         finally:

@@ -86,7 +86,7 @@ class FusionRequest:
                 capture=Reading(body["capture"]) if body["capture"] else None,
                 nested=bool(body["nested"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise BadFusionRequest(f"The fusion request cannot be read: {error!r}.") from error
         request.check()
         return request
@@ -95,6 +95,8 @@ class FusionRequest:
         """Raises BadFusionRequest unless the segments cover the context from 0 without gaps."""
         if not _REQUEST_ID.fullmatch(self.request_id):
             raise BadFusionRequest("The request id may hold letters, digits, '-' and '_' only, 80 at most.")
+        if self.capture is not None and not self.segments:
+            raise BadFusionRequest("There is nothing to capture: the request has no segments.")
         position = 0
         for segment in self.segments:
             if segment.start != position or segment.end <= segment.start:

@@ -1,5 +1,6 @@
 """Policies: how the fresh tokens of a fused request are chosen. Written `[alone:]NAME[@AMOUNT]`."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,7 +44,7 @@ def parse_policy(text: str) -> Policy:
         raise _bad(text) from error
     if not at:
         return Policy(policy, DEFAULT_HEAD_TOKENS if policy is PolicyName.HEAD else 0, bool(colon))
-    if policy is not PolicyName.HEAD or not amount.isascii() or not amount.isdigit():
+    if policy is not PolicyName.HEAD or not re.fullmatch("[0-9]{1,9}", amount):
         raise _bad(text)
     return Policy(policy, int(amount), bool(colon))
 

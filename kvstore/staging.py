@@ -42,7 +42,10 @@ def write_staged(directory: Path, identity: BlobIdentity, kv: ChunkKV) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     path = staged_path(directory, identity.key)
     with replacing(path) as temporary:
-        save_file(tensors, temporary, fields | {"checksum": _checksum(fields, tensors.values())})
+        try:
+            save_file(tensors, temporary, fields | {"checksum": _checksum(fields, tensors.values())})
+        except SafetensorError as error:  # how it reports a full disk
+            raise OSError(f"{path} cannot be written: {error}") from error
     return path
 
 

@@ -68,7 +68,8 @@ def _preread(
     for piece in fixed:
         catalog.want_preamble(_wanted(tenant, piece))
     for piece in _missing(tenant, fixed, context):
-        _read(tenant, piece, context)
+        # Without it prompts only compute a few tokens more.
+        _try_to_read(tenant, piece, context)
 
     pieces = _pieces(catalog.chunks_of(document.current_version_id), context, fingerprint)
     catalog.want_readings(document.id, claim.owner, [_wanted(tenant, piece) for piece in pieces])
@@ -77,12 +78,9 @@ def _preread(
         claim.check()
         if clock() >= until:
             return True
-        try:
-            _read(tenant, piece, context)
-        except (EngineFailed, CorruptStaging, TooLarge) as error:
-            log.warning("a chunk of %s was not pre-read: %s", document.id, error)
-            catalog.reading_failed(tenant, piece.identity.key, error.message)
-            failures.append(error.message)
+        problem = _try_to_read(tenant, piece, context)
+        if problem is not None:
+            failures.append(problem)
     if failures:
         message = f"{len(failures)} of {len(pieces)} chunks could not be pre-read: {failures[0]}"
         catalog.fail(document.id, claim.owner, "preread_failed", message)
@@ -128,8 +126,16 @@ def _missing(tenant: str, pieces: Sequence[_Piece], context: WorkerContext) -> l
     return missing
 
 
-def _read(tenant: str, piece: _Piece, context: WorkerContext) -> None:
-    _report(tenant, piece, context.reader.read(tenant, piece.token_ids, piece.identity), context)
+def _try_to_read(tenant: str, piece: _Piece, context: WorkerContext) -> str | None:
+    """Why the piece could not be pre-read, None when it was. Raises EngineUnavailable: it can be later."""
+    try:
+        size_bytes = context.reader.read(tenant, piece.token_ids, piece.identity)
+    except (EngineFailed, CorruptStaging, TooLarge) as error:
+        log.warning("%s was not pre-read: %s", piece.identity.key, error)
+        context.catalog.reading_failed(tenant, piece.identity.key, error.message)
+        return error.message
+    _report(tenant, piece, size_bytes, context)
+    return None
 
 
 def _report(tenant: str, piece: _Piece, size_bytes: int, context: WorkerContext) -> None:

@@ -101,7 +101,7 @@ class Answering:
                 progress.text.append(piece.text)
                 yield DeltaEvent(text=piece.text)
         if accounting is not None:
-            await accounting
+            await asyncio.shield(accounting)
 
     async def _account(self, asked: Asked, generation: Generation, progress: _Progress) -> None:
         """Fetch the engine's report; an answer without one is still an answer."""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -75,7 +76,8 @@ class Capturer:
             buffer = self._buffers.get(task.vllm_request_id)
             if buffer is not None and buffer.missing == 0:
                 del self._buffers[task.vllm_request_id]
-                self._writer.submit(self._stage, buffer).add_done_callback(_log_failure)
+                staged = self._writer.submit(self._stage, buffer)
+                staged.add_done_callback(partial(self._note, buffer.request_id))
         self._tasks = []
 
     def finish(self, request_ids: set[str]) -> None:
@@ -140,14 +142,10 @@ class Capturer:
             cos, sin = rotary.cos_sin(positions)
             flat = unrotate_keys(rotated, cos, sin, neox=rotary.neox, rotary_dim=rotary.rotary_dim)
             keys.append(flat if buffer.exact_keys else flat.to(rotated.dtype))
-        try:
-            write_staged(self._staging, buffer.identity, ChunkKV(tuple(keys), tuple(buffer.values)))
-        except OSError as error:
-            self._notes.write_capture(buffer.request_id, f"the staging folder cannot be written: {error}")
-            return
-        self._notes.write_capture(buffer.request_id, None)
+        write_staged(self._staging, buffer.identity, ChunkKV(tuple(keys), tuple(buffer.values)))
 
-
-def _log_failure(staged: Future[None]) -> None:
-    if error := staged.exception():
-        log.error("staging a captured chunk failed", exc_info=error)
+    def _note(self, request_id: str, staged: Future[None]) -> None:
+        error = staged.exception()
+        if error is not None:
+            log.error("staging a captured chunk failed", exc_info=error)
+        self._notes.write_capture(request_id, f"it could not be staged: {error}" if error else None)

@@ -15,6 +15,9 @@ from generator.vllm.notes import Notes
 from generator.vllm.pages import LayerPages
 from generator.vllm.recompute import Recompute
 
+PREFIX_TIER = "prefix"
+"""A chunk that vLLM's own prefix cache already held, as after a preemption."""
+
 
 class Fuser:
     """Fills the promised positions of a request before vLLM goes on with its question."""
@@ -86,6 +89,7 @@ class Fuser:
             if segment.end > task.start and segment.start < task.end:
                 loaded.append(LoadedSegment(segment, found.reading))
             if segment.kind is SegmentKind.CHUNK:
-                reason = None if found.kv is not None else missed or found.reason
-                outcomes.append(ChunkOutcome(len(outcomes), segment.n_tokens, found.tier, reason))
+                tier = PREFIX_TIER if segment.end <= task.start else found.tier
+                reason = None if tier is not None else missed or found.reason
+                outcomes.append(ChunkOutcome(len(outcomes), segment.n_tokens, tier, reason))
         return loaded, placed, outcomes

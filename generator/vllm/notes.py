@@ -4,6 +4,7 @@ vLLM has no way to do that for streams: a request's output leaves before the wor
 """
 
 import json
+import logging
 import re
 import time
 from pathlib import Path
@@ -11,13 +12,18 @@ from typing import Any
 
 from generator.report import FusionReport
 
+log = logging.getLogger(__name__)
+
 _KEEP_SECONDS = 600.0
 _SWEEP_EVERY = 256
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
 class Notes:
-    """Written atomically under `folder`, swept after ten minutes."""
+    """Written atomically under `folder`, swept after ten minutes.
+
+    A note that cannot be written is only logged: an answer without a report is still an answer.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -43,8 +49,12 @@ class Notes:
 
     def _write(self, name: str, body: dict[str, Any]) -> None:
         temporary = self._folder / f".{name}.tmp"
-        temporary.write_text(json.dumps(body))
-        temporary.rename(self._folder / f"{name}.json")
+        try:
+            temporary.write_text(json.dumps(body))
+            temporary.rename(self._folder / f"{name}.json")
+        except OSError as error:
+            log.error("the note %s cannot be written: %s", name, error)
+            return
         self._written += 1
         if self._written % _SWEEP_EVERY == 0:
             self._sweep()

@@ -39,6 +39,8 @@ def test_parameters_of_other_connectors_are_none_of_ours() -> None:
         ("segments", [[0, 5, "chunk", ["backwards"]]]),
         ("segments", [[0, 5]]),
         ("segments", None),
+        ("segments", []),
+        ("segments", [[0, float("inf"), "chunk", []]]),
         ("capture", "sideways"),
         ("request_id", "../../etc/passwd"),
         ("request_id", ""),

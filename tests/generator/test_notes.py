@@ -36,3 +36,10 @@ def test_old_notes_are_swept_and_recent_ones_kept(tmp_path: Path) -> None:
         notes.write_capture(f"new-{number}", None)
     assert notes.read("capture", "old") is None
     assert notes.read("capture", "new-0") == {"problem": None}
+
+
+def test_a_note_that_cannot_be_written_harms_nobody(tmp_path: Path) -> None:
+    notes = Notes(tmp_path / "notes")
+    (tmp_path / "notes").rmdir()
+    notes.write_report(REPORT)
+    assert notes.read("report", "ask_1") is None

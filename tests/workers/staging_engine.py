@@ -17,12 +17,14 @@ FINGERPRINT = "ab" * 32
 
 @dataclass
 class StagingEngine:
-    """`before` is called ahead of each capture; `fails` names token ids that cannot be captured."""
+    """`before` is called ahead of each capture; `fails` names token ids that cannot be captured, `loses` those whose
+    staged file somebody else has taken."""
 
     staging_dir: Path
     captured: list[tuple[int, ...]] = field(default_factory=list)
     purged: list[str] = field(default_factory=list)
     fails: set[tuple[int, ...]] = field(default_factory=set)
+    loses: set[tuple[int, ...]] = field(default_factory=set)
     before: "list" = field(default_factory=list)
     up: bool = True
     fusion: bool = True
@@ -41,6 +43,8 @@ class StagingEngine:
         if ids in self.fails:
             raise CaptureFailed("A token is missing.")
         layers = tuple(torch.randn(len(ids), 1, 4, dtype=torch.bfloat16) for _ in range(2))
+        if ids in self.loses:
+            return
         write_staged(self.staging_dir, capture_identity(request, token_ids, FINGERPRINT), ChunkKV(layers, layers))
         self.captured.append(ids)
 

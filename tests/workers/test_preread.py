@@ -184,3 +184,24 @@ def test_deleted_kv_is_forgotten_by_the_engine_too(context, indexed):
     keys = {hit.blob.identity.key for hit in stored(context, indexed)}
     delete_document(TENANT, indexed.id, catalog=context.catalog, purge=context.purge, now=datetime.now(UTC))
     assert set(context.engine.purged) == keys
+
+
+def test_a_number_that_cannot_be_captured_stops_no_document(context, indexed):
+    context.engine.fails.add(fixed(context)[1])
+    preread(indexed.id, context)
+    assert state(context, indexed) is DocumentState.PREREAD
+
+
+def test_a_chunk_that_another_worker_read_at_the_same_moment_is_no_failure(context, indexed):
+    chunk = chunks_of(context, indexed)[0]
+    identity = chunk_identity(FINGERPRINT, context.preamble.ids, chunk.token_ids, Reading.OPENING)
+
+    def other_worker(ids):
+        if ids == tuple(chunk.token_ids):
+            context.engine.before.clear()
+            context.reader.read(TENANT, chunk.token_ids, identity)
+            context.engine.loses.add(ids)
+
+    context.engine.before.append(other_worker)
+    preread(indexed.id, context)
+    assert state(context, indexed) is DocumentState.PREREAD

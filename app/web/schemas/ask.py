@@ -41,7 +41,7 @@ class AskRequest(BaseModel):
     scope: Scope = Field(default_factory=lambda: Scope(document_ids=None), description="Which documents may be used.")
     stream: bool = Field(False, description="Answer as server-sent events.")
     max_tokens: int | None = Field(None, ge=1, le=131_072, description="Longest answer, in tokens.")
-    temperature: float = Field(0.0, ge=0, le=2, description="0 gives the same answer every time.")
+    temperature: float = Field(0.0, ge=0, le=2, description="0: always the likeliest token.")
     cache: CacheMode = Field(
         CacheMode.AUTO,
         description="off: compute everything (policy exact); only: refuse with 409 if a chunk has no KV.",

@@ -38,5 +38,6 @@ def test_preempted_requests_are_fused_again(
         together = rig.ask(requests(), 150)
         assert len(fused) > len(set(fused)), "no request was preempted, so this proves nothing"
         assert [answer.token_ids for answer in together] == [answer.token_ids for answer in alone]
+        assert all(chunk.tier for answer in together if answer.report for chunk in answer.report.chunks)
     finally:
         rig.close()
