@@ -108,9 +108,10 @@ class Preparing:
             raise CacheIncomplete(f"The engine computes everything: {status.fusion_reason}.", "Ask with cache “auto”.")
         missing = self._lookups.missing(status.fingerprint, passages)
         if missing:
+            self._lookups.have_read(missing)
             raise CacheIncomplete(
                 f"{len(missing)} of {len(passages)} chunks have not been pre-read.",
-                "Wait until their documents are, or ask with cache “auto”.",
+                "They are being read; ask again in a moment, or with cache “auto”.",
             )
 
 

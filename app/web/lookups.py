@@ -48,6 +48,15 @@ class Lookups:
         stored = self._services.store.contains(self._services.settings.tenant, keys.values())
         return [passage for passage in passages if keys[passage.chunk_id] not in stored]
 
+    def have_read(self, passages: Iterable[Passage]) -> None:
+        """Have the documents of these passages pre-read where something of them is missing. Blocking."""
+        documents = {passage.document_id for passage in passages}
+        if documents:
+            precompute(
+                self._services.settings.tenant, documents, again=False,
+                catalog=self._services.catalog, purge=self._services.purge, waker=self._services.waker,
+            )  # fmt: skip
+
     async def account(self, report: FusionReport, fingerprint: str, passages: Sequence[Passage]) -> list[Lookup]:
         """Turn a fused request's report into look-ups, count them, and have what is missing pre-read."""
         lookups = await run_in_threadpool(self._explain, report, fingerprint, passages)
@@ -80,14 +89,9 @@ class Lookups:
         tenant = self._services.settings.tenant
         try:
             count(self._services.catalog, tenant, lookups, datetime.now(UTC))
-            documents = {
-                lookup.passage.document_id for lookup in lookups if lookup.reason not in (None, MissReason.DISABLED)
-            }
-            if documents:
-                precompute(
-                    tenant, documents, again=False,
-                    catalog=self._services.catalog, purge=self._services.purge, waker=self._services.waker,
-                )  # fmt: skip
+            self.have_read(
+                lookup.passage for lookup in lookups if lookup.reason not in (None, MissReason.DISABLED)
+            )
         except Exception:
             log.exception("the look-ups of an answer were not counted")
 

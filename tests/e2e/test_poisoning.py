@@ -97,5 +97,6 @@ def test_a_damaged_blob_is_a_miss_and_not_an_answer(client, kv, scope):
     answer = fused(client, *asked)
     assert answer["cache"]["misses"] == [{"chunk_id": chunk.id, "reason": "corrupt"}]
     assert answer["cache"]["hits"] == answer["cache"]["chunks"] - 1
+    wait_until(kv.blob(chunk).exists, "the chunk's KV is back on disk")
     client.wait_until_preread([chunk.document_id])
     assert fused(client, *asked)["cache"]["misses"] == []
