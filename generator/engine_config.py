@@ -10,7 +10,12 @@ from app.core.settings import Settings
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """`fingerprint` names the model; the folders and limits are those of the settings with the same names."""
+    """`fingerprint` names the model; the folders and limits are those of the settings with the same names.
+
+    `impact_layers`: whose attention from the question chooses under `impact`; empty: layers spread over the middle.
+    `hkvd_layer`: where `hkvd` compares. Requests that name no share of fresh tokens get one between `share_floor` and
+    `share_ceiling`.
+    """
 
     fingerprint: str
     staging_dir: str
@@ -19,6 +24,10 @@ class EngineConfig:
     kv_memory_bytes: int
     kv_redis_url: str = ""
     kv_redis_ttl_seconds: int = 86_400
+    impact_layers: tuple[int, ...] = ()
+    hkvd_layer: int = 1
+    share_floor: float = 0.15
+    share_ceiling: float = 0.15
 
     @classmethod
     def from_settings(cls, settings: Settings, fingerprint: str) -> "EngineConfig":
@@ -42,4 +51,4 @@ class EngineConfig:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "EngineConfig":
-        return cls(**body)
+        return cls(**{**body, "impact_layers": tuple(body.get("impact_layers", ()))})

@@ -1,5 +1,6 @@
-"""Planning: which positions of a fused context are computed afresh. Pure: segments and hits in, positions out."""
+"""Planning: which positions of a fused context are computed afresh. Pure: hits and scores in, positions out."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,25 +25,55 @@ class LoadedSegment:
         return self.reading is Reading.OPENING and self.segment.kind is SegmentKind.PREAMBLE
 
 
-def fresh_positions(segments: Sequence[LoadedSegment], start: int, end: int, policy: Policy) -> Tensor:
+def fresh_positions(
+    segments: Sequence[LoadedSegment], start: int, end: int, policy: Policy, scores: Tensor | None = None
+) -> Tensor:
     """Positions in [start, end) to compute afresh, ascending, int64.
 
     Everything that was not loaded is fresh, and so are the short texts between chunks, which `none` alone reuses. Of
     what was loaded, the preamble and an opening chunk right behind a loaded preamble never are; elsewhere the policy
-    chooses. `exact` makes everything fresh.
+    chooses. `exact` makes everything fresh. A scored policy that has anything to choose from needs its amount and
+    `scores` (end,), higher first.
     """
     fresh = torch.zeros(max(end, 0), dtype=torch.bool)
     if policy.name is PolicyName.EXACT:
         fresh[start:end] = True
         return fresh.nonzero()[:, 0]
+    open_to_choice = torch.zeros_like(fresh)
     for index, loaded in enumerate(segments):
         segment = loaded.segment
         if loaded.reading is None or (segment.kind is SegmentKind.TEXT and policy.name is not PolicyName.NONE):
             fresh[segment.start : segment.end] = True
-        elif policy.name is PolicyName.HEAD and not _sits_where_it_was_read(segments, index):
-            fresh[segment.start : min(segment.end, segment.start + policy.amount)] = True
+        elif not _sits_where_it_was_read(segments, index):
+            open_to_choice[segment.start : segment.end] = True
+            if policy.name is PolicyName.HEAD and policy.amount is not None:
+                fresh[segment.start : min(segment.end, segment.start + int(policy.amount))] = True
     fresh[:start] = False
+    open_to_choice[:start] = False
+    candidates = open_to_choice.nonzero()[:, 0]
+    if policy.scored and len(candidates):
+        if scores is None or policy.amount is None:
+            raise ValueError(f"{policy} needs scores and an amount")
+        budget = math.ceil(policy.amount * len(candidates))
+        fresh[candidates[_best(scores[candidates], budget)]] = True
     return fresh.nonzero()[:, 0]
+
+
+def needs_scores(segments: Sequence[LoadedSegment], start: int) -> bool:
+    """Whether a policy has anything to choose from at or after `start`."""
+    return any(
+        loaded.reading is not None
+        and loaded.segment.kind is SegmentKind.CHUNK
+        and loaded.segment.end > start
+        and not _sits_where_it_was_read(segments, index)
+        for index, loaded in enumerate(segments)
+    )
+
+
+def _best(scores: Tensor, count: int) -> Tensor:
+    """Indices of the `count` highest scores; of equals the earlier, so that every rank chooses the same."""
+    finite = torch.nan_to_num(scores.to(torch.float32), nan=-torch.inf)
+    return torch.sort(finite, descending=True, stable=True).indices[:count]
 
 
 def _sits_where_it_was_read(segments: Sequence[LoadedSegment], index: int) -> bool:

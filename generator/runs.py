@@ -1,6 +1,6 @@
 """Runs: contiguous stretches of fresh positions, each a pseudo-sequence of one forward."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,12 +11,14 @@ from torch import Tensor
 class Runs:
     """Positions of one forward, cut into runs.
 
-    positions: (tokens,) int64, ascending.
+    positions: (tokens,) int64; those of one owner stand together and ascend.
+    owners: (runs,) int64, which request each run belongs to.
     starts: (runs + 1,) int32; run r is positions[starts[r]:starts[r + 1]].
     lengths: (runs,) int32; each run's sequence length, its last position + 1.
     """
 
     positions: Tensor
+    owners: Tensor
     starts: Tensor
     lengths: Tensor
 
@@ -28,23 +30,36 @@ class Runs:
     def longest(self) -> int:
         return int((self.starts[1:] - self.starts[:-1]).max())
 
+    @property
+    def token_owners(self) -> Tensor:
+        """(tokens,) int64, the owner of each position."""
+        return self.owners.repeat_interleave((self.starts[1:] - self.starts[:-1]).to(torch.int64))
 
-def cut_runs(positions: Tensor) -> Runs:
-    """Cut ascending positions (tokens,) wherever the next one does not follow. Needs at least one position."""
-    breaks = torch.nonzero(positions[1:] != positions[:-1] + 1)[:, 0] + 1
+
+def cut_runs(positions: Tensor, owners: Tensor) -> Runs:
+    """Cut positions (tokens,) wherever the next one does not follow or has another owner (tokens,). Needs at least one.
+    """
+    breaks = torch.nonzero((positions[1:] != positions[:-1] + 1) | (owners[1:] != owners[:-1]))[:, 0] + 1
     edges = torch.cat([breaks.new_zeros(1), breaks, breaks.new_tensor([len(positions)])])
     lengths = positions[edges[1:] - 1] + 1
-    return Runs(positions, edges.to(torch.int32), lengths.to(torch.int32))
+    return Runs(positions, owners[edges[:-1]], edges.to(torch.int32), lengths.to(torch.int32))
 
 
-def slices(positions: Tensor, max_tokens: int, max_runs: int) -> Iterator[Runs]:
-    """Successive forwards over `positions`, in order, none over `max_tokens` tokens or `max_runs` runs.
+def slices(wanted: Sequence[Tensor], max_tokens: int, max_runs: int) -> Iterator[Runs]:
+    """Successive forwards over the ascending positions wanted of each request, in order, none over `max_tokens` tokens
+    or `max_runs` runs.
 
     Earlier slices are written before later ones attend to them, so causality holds across slices.
     """
+    if not wanted:
+        return
+    positions = torch.cat(list(wanted))
+    owners = torch.arange(len(wanted)).repeat_interleave(torch.tensor([len(each) for each in wanted]))
     while len(positions):
-        runs = cut_runs(positions[:max_tokens])
+        runs = cut_runs(positions[:max_tokens], owners[:max_tokens])
         if runs.count > max_runs:
-            runs = cut_runs(positions[: int(runs.starts[max_runs])])
+            last = int(runs.starts[max_runs])
+            runs = cut_runs(positions[:last], owners[:last])
         yield runs
-        positions = positions[len(runs.positions) :]
+        taken = len(runs.positions)
+        positions, owners = positions[taken:], owners[taken:]

@@ -1,95 +1,108 @@
-"""Fusion of one request: load, select, recompute, report."""
+"""Fusion of the requests of one step: load, select, recompute, report."""
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from generator.fusion_request import SegmentKind
-from generator.identity import segment_identities
-from generator.plan import LoadedSegment, fresh_positions
+import torch
+from torch import Tensor
+
+from generator.budget import Budget
+from generator.plan import fresh_positions, needs_scores
 from generator.policy import Policy, PolicyName, parse_policy
-from generator.report import ChunkOutcome, FusionReport
-from generator.vllm.fetching import Fetcher
-from generator.vllm.loading import Placed, write_chunks
+from generator.vllm.loader import LoadedRequest, Loader
 from generator.vllm.metadata import FusionTask
-from generator.vllm.notes import Notes
-from generator.vllm.pages import LayerPages
-from generator.vllm.recompute import Recompute
+from generator.vllm.ranks import Ranks
+from generator.vllm.recompute import Job, Recompute
+from generator.vllm.reporting import Fused, Reporter
+from generator.vllm.selection import Scores, Selector
 
-PREFIX_TIER = "prefix"
-"""A chunk that vLLM's own prefix cache already held, as after a preemption."""
+
+@dataclass(frozen=True)
+class _Planned:
+    request: LoadedRequest
+    positions: Tensor
+    token_layers: int
+
+    @property
+    def job(self) -> Job:
+        return Job(self.request.task.token_ids, self.request.task.block_ids, self.positions)
 
 
 class Fuser:
-    """Fills the promised positions of a request before vLLM goes on with its question."""
+    """Fills the promised positions of requests before vLLM goes on with their questions.
+
+    Requests that arrive in one step share the forwards of both stages; each waits for all, and its report says so.
+    """
 
     def __init__(
         self,
-        fetcher: Fetcher,
-        layers: Sequence[LayerPages],
+        loader: Loader,
+        selector: Selector,
         recompute: Recompute,
-        notes: Notes,
-        fingerprint: str,
-        block_size: int,
-        not_fused: str | None,
+        budget: Budget,
+        ranks: Ranks,
+        reporter: Reporter,
     ) -> None:
-        self._fetcher = fetcher
-        self._layers = layers
+        self._loader = loader
+        self.selector = selector
         self.recompute = recompute
-        self._notes = notes
-        self._fingerprint = fingerprint
-        self._block_size = block_size
-        self._not_fused = not_fused
+        self._budget = budget
+        self._ranks = ranks
+        self._reporter = reporter
 
-    def fuse(self, task: FusionTask) -> None:
-        began = time.perf_counter()
-        loaded, placed, outcomes = self._fetch(task)
-        write_chunks(placed, self._layers, task.block_ids, self._block_size, task.start)
-        after_load = time.perf_counter()
-        policy = parse_policy(task.request.policy)
-        chosen = Policy(PolicyName.EXACT) if task.request.nested else policy
-        positions = fresh_positions(loaded, task.start, task.end, chosen)
-        after_select = time.perf_counter()
-        if len(positions):
-            self.recompute(task.token_ids, positions, task.block_ids)
-        after_recompute = time.perf_counter()
-        context = task.request.context_tokens
-        prefix = min(task.start, context)
-        reused = max(task.end - task.start - len(positions), 0)
-        wants_fusion = policy.name is not PolicyName.EXACT or task.request.nested
-        self._notes.write_report(
-            FusionReport(
-                request_id=task.request.request_id,
-                policy=task.request.policy,
-                context_tokens=context,
-                reused_tokens=reused,
-                fresh_tokens=context - prefix - reused,
-                prefix_tokens=prefix,
-                load_s=after_load - began,
-                select_s=after_select - after_load,
-                recompute_s=after_recompute - after_select,
-                chunks=tuple(outcomes),
-                not_fused=self._not_fused if wants_fusion else None,
-            )
-        )
-
-    def _fetch(self, task: FusionTask) -> tuple[list[LoadedSegment], list[Placed], list[ChunkOutcome]]:
-        identities = segment_identities(task.request, task.token_ids, self._fingerprint)
-        segments = task.request.segments
-        wanted = [
-            candidates if missed is None and task.start < segment.end <= task.end else []
-            for segment, candidates, missed in zip(segments, identities, task.missed, strict=True)
+    def fuse(self, tasks: Sequence[FusionTask]) -> None:
+        policies = [_policy(task) for task in tasks]
+        loaded = [
+            self._loader.load(task, self.selector.kept_layers(policy.name))
+            for task, policy in zip(tasks, policies, strict=True)
         ]
-        fetched = self._fetcher.fetch(task.request.tenant, wanted)
-        loaded: list[LoadedSegment] = []
-        placed: list[Placed] = []
-        outcomes: list[ChunkOutcome] = []
-        for segment, found, missed in zip(segments, fetched, task.missed, strict=True):
-            if found.kv is not None:
-                placed.append(Placed(segment, found.kv))
-            if segment.end > task.start and segment.start < task.end:
-                loaded.append(LoadedSegment(segment, found.reading))
-            if segment.kind is SegmentKind.CHUNK:
-                tier = PREFIX_TIER if segment.end <= task.start else found.tier
-                reason = None if tier is not None else missed or found.reason
-                outcomes.append(ChunkOutcome(len(outcomes), segment.n_tokens, tier, reason))
-        return loaded, placed, outcomes
+        began = time.perf_counter()
+        planned = self._plan(loaded, policies)
+        selected = time.perf_counter()
+        jobs = [each.job for each in planned if len(each.positions)]
+        self.recompute(jobs)
+        recomputed = time.perf_counter()
+        self._budget.observe(recomputed - selected, sum(len(job.positions) for job in jobs))
+        for each in planned:
+            fused = Fused(
+                load_s=each.request.load_s,
+                select_s=selected - began,
+                recompute_s=recomputed - selected,
+                fresh=len(each.positions),
+                token_layers=each.token_layers,
+            )
+            self._reporter.fused(each.request.task, each.request.outcomes, fused)
+
+    def _plan(self, loaded: Sequence[LoadedRequest], policies: Sequence[Policy]) -> list[_Planned]:
+        planned = []
+        for request, policy, found in zip(loaded, policies, self._scores(loaded, policies), strict=True):
+            task = request.task
+            budgeted = policy.with_share(self._share(request)) if policy.scored and policy.amount is None else policy
+            values = found.values if found else None
+            positions = fresh_positions(request.segments, task.start, task.end, budgeted, values)
+            planned.append(_Planned(request, positions, found.token_layers if found else 0))
+        return planned
+
+    def _share(self, request: LoadedRequest) -> float:
+        """Rank 0's share: each measures other seconds, and all must choose the same."""
+        share = self._budget.share(request.load_s, request.task.end - request.task.start)
+        return float(self._ranks.sum(torch.tensor([share if self._ranks.leads else 0.0])))
+
+    def _scores(self, loaded: Sequence[LoadedRequest], policies: Sequence[Policy]) -> list[Scores | None]:
+        """Scores where a scored policy has anything to choose from."""
+        scores: list[Scores | None] = [None] * len(loaded)
+        for name, score in ((PolicyName.IMPACT, self.selector.impact), (PolicyName.HKVD, self.selector.deviation)):
+            chosen = [
+                index
+                for index, (request, policy) in enumerate(zip(loaded, policies, strict=True))
+                if policy.name is name and needs_scores(request.segments, request.task.start)
+            ]
+            if chosen:
+                for index, found in zip(chosen, score([loaded[index] for index in chosen]), strict=True):
+                    scores[index] = found
+        return scores
+
+
+def _policy(task: FusionTask) -> Policy:
+    return Policy(PolicyName.EXACT) if task.request.nested else parse_policy(task.request.policy)

@@ -1,9 +1,10 @@
 """Load: chunk KV into a request's pages, keys rotated to where the chunk stands in this prompt."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from generator.fusion_request import Segment
 from generator.vllm.pages import LayerPages, slots_of
@@ -18,25 +19,61 @@ class Placed:
     kv: ChunkKV
 
 
+@dataclass(frozen=True)
+class WrittenLayer:
+    """What was written in one layer.
+
+    positions: (tokens,) int64; keys, values: (tokens, kv_heads, head_dim), keys rotated.
+    """
+
+    positions: Tensor
+    keys: Tensor
+    values: Tensor
+
+
 def write_chunks(
-    placed: Sequence[Placed], layers: Sequence[LayerPages], block_ids: Sequence[int], block_size: int, start: int
-) -> None:
-    """Write all placed chunks, layer by layer; positions before `start` belong to others and are left alone."""
+    placed: Sequence[Placed],
+    layers: Sequence[LayerPages],
+    block_ids: Sequence[int],
+    block_size: int,
+    start: int,
+    keep: Collection[int],
+) -> dict[int, WrittenLayer]:
+    """Write all placed chunks, layer by layer; positions before `start` belong to others and are left alone.
+
+    Returns what was written in the layers `keep`, by layer.
+    """
     wanted = [_from(p, start) for p in placed if p.segment.end > start]
+    kept: dict[int, list[WrittenLayer]] = {index: [] for index in keep}
     # The preamble's keys are float32, the chunks' mostly are not.
-    for dtype in {p.kv.keys[0].dtype for p in wanted}:
-        _write([p for p in wanted if p.kv.keys[0].dtype == dtype], layers, block_ids, block_size)
+    for dtype in {p.kv.keys[0].dtype: None for p in wanted}:
+        _write([p for p in wanted if p.kv.keys[0].dtype == dtype], layers, block_ids, block_size, kept)
+    return {index: _join(written) for index, written in kept.items() if written}
 
 
 def _write(
-    placed: Sequence[Placed], layers: Sequence[LayerPages], block_ids: Sequence[int], block_size: int
+    placed: Sequence[Placed],
+    layers: Sequence[LayerPages],
+    block_ids: Sequence[int],
+    block_size: int,
+    kept: dict[int, list[WrittenLayer]],
 ) -> None:
     positions = torch.cat([torch.arange(p.segment.start, p.segment.end) for p in placed])
     slots = slots_of(block_ids, positions, block_size)
     for index, layer in enumerate(layers):
-        keys = torch.cat([p.kv.keys[index] for p in placed])
+        keys = layer.rotary.rotate(torch.cat([p.kv.keys[index] for p in placed]), positions)
         values = torch.cat([p.kv.values[index] for p in placed])
-        layer.write(layer.rotary.rotate(keys, positions), values, slots)
+        layer.write(keys, values, slots)
+        if index in kept:
+            kept[index].append(WrittenLayer(positions, keys, values))
+
+
+def _join(parts: Sequence[WrittenLayer]) -> WrittenLayer:
+    return WrittenLayer(
+        torch.cat([part.positions for part in parts]),
+        torch.cat([part.keys.to(torch.float32) for part in parts]),
+        torch.cat([part.values.to(torch.float32) for part in parts]),
+    )
 
 
 def _from(placed: Placed, start: int) -> Placed:

@@ -12,7 +12,8 @@ from kvstore.reasons import StoreMiss
 class FusionTask:
     """Fill positions [start, end) of one request; start == end only reports.
 
-    `token_ids` are those of the fused context, `block_ids` the request's blocks, `start` the tokens vLLM's prefix cache
+    vLLM itself computes the rest of the prompt up to `scheduled` in this step. `token_ids` are those of the fused
+    context and of what is scheduled behind it, `block_ids` the request's blocks, `start` the tokens vLLM's prefix cache
     already holds, `missed` the reason per segment for which the scheduler side found nothing.
     """
 
@@ -21,6 +22,7 @@ class FusionTask:
     block_ids: tuple[int, ...]
     start: int
     end: int
+    scheduled: int
     missed: tuple[StoreMiss | None, ...]
 
 

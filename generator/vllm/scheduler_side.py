@@ -26,7 +26,7 @@ class _Tracked:
     """A request of ours, from its first look-up until it finishes."""
 
     request: FusionRequest
-    context_ids: tuple[int, ...]
+    prompt_ids: tuple[int, ...]
     missed: tuple[StoreMiss | None, ...] = ()
     block_ids: list[int] = field(default_factory=list)
     external: int | None = None
@@ -56,7 +56,8 @@ class SchedulerSide:
         if ours is None:
             return
         missed = self._missed(ours, request)
-        self._tracked[request.request_id] = _Tracked(ours, _context_ids(ours, request), missed, external=num_external)
+        prompt_ids = tuple(request.prompt_token_ids or ())
+        self._tracked[request.request_id] = _Tracked(ours, prompt_ids, missed, external=num_external)
 
     def metadata(self, output: "SchedulerOutput") -> FusionMetadata:
         meta = FusionMetadata()
@@ -109,19 +110,22 @@ class SchedulerSide:
     ) -> None:
         blocks = tuple(tracked.block_ids)
         ours = tracked.request
+        scheduled = num_computed + output.num_scheduled_tokens[request_id]
         if tracked.external is not None:
             start = num_computed - tracked.external
-            meta.fusions.append(
-                FusionTask(ours, tracked.context_ids, blocks, start, num_computed, tracked.missed)
-            )
+            # A resumed request has tokens of its answer behind the prompt; they ask nothing.
+            asked = min(scheduled, len(tracked.prompt_ids))
+            ids = tracked.prompt_ids[: max(asked, ours.context_tokens)]
+            meta.fusions.append(FusionTask(ours, ids, blocks, start, num_computed, asked, tracked.missed))
             tracked.external = None
         if ours.capture is None:
             return
         target = ours.segments[-1]
         first = max(num_computed, target.start)
-        last = min(num_computed + output.num_scheduled_tokens[request_id], target.end)
+        last = min(scheduled, target.end)
         if first < last:
-            meta.captures.append(CaptureTask(request_id, ours, tracked.context_ids, blocks, first, last))
+            ids = tracked.prompt_ids[: ours.context_tokens]
+            meta.captures.append(CaptureTask(request_id, ours, ids, blocks, first, last))
 
 
 def _context_ids(ours: FusionRequest, request: "Request") -> tuple[int, ...]:

@@ -52,8 +52,8 @@ def _layer_error(layer: LayerPages, builder: object, block_ids: list[int], block
     keys, values = noise(_TOKENS, kv_heads, dim), noise(_TOKENS, kv_heads, dim)
     positions = torch.arange(_TOKENS)
     layer.write(keys, values, slots_of(block_ids, positions, block_size))
-    runs = cut_runs(torch.tensor(_QUERIES))
-    common = attention_metadata(runs, block_ids, slots_of(block_ids, runs.positions, block_size))
+    runs = cut_runs(torch.tensor(_QUERIES), torch.zeros(len(_QUERIES), dtype=torch.int64))
+    common = attention_metadata(runs, [block_ids], slots_of(block_ids, runs.positions, block_size))
     metadata = builder.build(common_prefix_len=0, common_attn_metadata=common)  # type: ignore[attr-defined]
     queries = noise(len(_QUERIES), heads, dim)
     output = torch.empty_like(queries)

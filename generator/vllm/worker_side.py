@@ -4,15 +4,20 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from generator.budget import Budget
 from generator.engine_config import EngineConfig
 from generator.vllm.capture import Capturer
 from generator.vllm.fetching import Fetcher
 from generator.vllm.fuser import Fuser
+from generator.vllm.loader import Loader
 from generator.vllm.metadata import FusionMetadata
 from generator.vllm.notes import Notes
 from generator.vllm.pages import LayerPages
+from generator.vllm.ranks import Ranks
 from generator.vllm.recompute import Recompute
+from generator.vllm.reporting import Reporter
 from generator.vllm.rotary import Rotary, rotaries
+from generator.vllm.selection import Selector, middle_layers
 from generator.vllm.selftest import self_test
 from generator.vllm.stores import engine_store
 from generator.vllm.supported import why_unsupported
@@ -51,12 +56,26 @@ class WorkerSide:
         else:
             log.warning("chunk KV is not fused, every request is served exactly: %s", self.reason)
         self._notes = notes = Notes(config.notes_dir)
+        ranks = Ranks.of_engine()
+        self._reporter = Reporter(notes if ranks.leads else None, len(caches))
         self._fetcher = Fetcher(store, DecodedChunks(config.kv_memory_bytes), self.layers)
-        recompute = Recompute(runner, vllm_config, block_size)
-        self.fuser = Fuser(self._fetcher, self.layers, recompute, notes, config.fingerprint, block_size, self.reason)
         self._capturer = Capturer(self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes)
+        self._fuser: Fuser | None = None
+        if self.reason is None:
+            recompute = Recompute(runner, vllm_config, block_size)
+            loader = Loader(self._fetcher, self.layers, ranks, config.fingerprint, block_size)
+            impact_layers = config.impact_layers or middle_layers(len(self.layers))
+            selector = Selector(self.layers, recompute, ranks, impact_layers, config.hkvd_layer)
+            budget = Budget(config.share_floor, config.share_ceiling)
+            self._fuser = Fuser(loader, selector, recompute, budget, ranks, self._reporter)
         self._model_config = vllm_config.model_config
         self._fingerprint = config.fingerprint
+
+    @property
+    def fuser(self) -> Fuser:
+        if self._fuser is None:
+            raise RuntimeError(f"this engine does not fuse: {self.reason}")
+        return self._fuser
 
     def begin_step(self, metadata: FusionMetadata) -> None:
         if self.reason is None:
@@ -66,8 +85,11 @@ class WorkerSide:
             self._notes.write_capture(task.request.request_id, f"this engine does not fuse: {self.reason}")
 
     def load(self, metadata: FusionMetadata) -> None:
+        if self._fuser is not None:
+            self._fuser.fuse(metadata.fusions)
+            return
         for task in metadata.fusions:
-            self.fuser.fuse(task)
+            self._reporter.exact(task, str(self.reason))
 
     def end_step(self) -> None:
         self._capturer.end_step()

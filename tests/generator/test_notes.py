@@ -6,7 +6,7 @@ from generator.report import ChunkOutcome, FusionReport
 from generator.vllm.notes import Notes
 
 CHUNKS = (ChunkOutcome(0, 50, "disk"), ChunkOutcome(1, 40, None, "absent"))
-REPORT = FusionReport("ask_1", "head@16", 100, 60, 30, 10, 0.1, 0.0, 0.2, CHUNKS)
+REPORT = FusionReport("ask_1", "head@16", 100, 60, 30, 10, 0.1, 0.0, 0.2, 0.05, CHUNKS)
 
 
 def test_a_report_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -15,8 +15,8 @@ def test_a_report_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert FusionReport.from_json(notes.read("report", "ask_1") or {}) == REPORT
 
 
-def test_effective_recompute_is_the_fresh_share_of_the_context() -> None:
-    assert REPORT.effective_recompute == 0.3
+def test_effective_recompute_is_the_fresh_share_of_the_context_and_the_choice() -> None:
+    assert REPORT.effective_recompute == 0.35
     assert FusionReport("ask_2", "none", 0).effective_recompute is None
 
 

@@ -1,5 +1,10 @@
+import math
+
+import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from generator.fusion_request import Segment, SegmentKind
 from generator.plan import LoadedSegment, fresh_positions
@@ -8,6 +13,9 @@ from kvstore.key import Reading
 
 NONE = Policy(PolicyName.NONE)
 EXACT = Policy(PolicyName.EXACT)
+SCORED = st.sampled_from([PolicyName.IMPACT, PolicyName.HKVD])
+AMOUNTS = (None, None, 16, 1.0, 0.1)
+SHARES = st.floats(0.001, 1)
 
 
 @st.composite
@@ -28,15 +36,39 @@ def contexts(draw: st.DrawFn) -> list[LoadedSegment]:
     return segments
 
 
-def positions(segments: list[LoadedSegment], policy: Policy, start: int = 0) -> set[int]:
-    return set(fresh_positions(segments, start, segments[-1].segment.end, policy).tolist())
+def positions(segments: list[LoadedSegment], policy: Policy, start: int = 0, seed: int = 0) -> set[int]:
+    end = segments[-1].segment.end
+    return set(fresh_positions(segments, start, end, policy, scores_of(seed, end)).tolist())
+
+
+def scores_of(seed: int, end: int) -> Tensor:
+    """A few values only, so that equals are common, and some that are no numbers."""
+    drawn = torch.randint(0, 5, (end,), generator=torch.Generator().manual_seed(seed)).to(torch.float32)
+    return torch.where(drawn == 4, torch.nan, drawn)
+
+
+def to_choose(segments: list[LoadedSegment]) -> set[int]:
+    """What a scored policy may make fresh: loaded chunks that do not sit where they were read."""
+    return positions(segments, EXACT) - positions(segments, Policy(PolicyName.HEAD, 0)) - untouched(segments)
+
+
+def untouched(segments: list[LoadedSegment]) -> set[int]:
+    kept: set[int] = set()
+    if segments[0].reading is not None:
+        kept |= span(segments[0])
+        if len(segments) > 1 and segments[1].reading is Reading.OPENING:
+            kept |= span(segments[1])
+    return kept
 
 
 def span(loaded: LoadedSegment) -> set[int]:
     return set(range(loaded.segment.start, loaded.segment.end))
 
 
-@given(contexts(), st.sampled_from([NONE, Policy(PolicyName.HEAD, 16), EXACT]))
+@given(
+    contexts(),
+    st.sampled_from([*(Policy(name, amount) for name, amount in zip(PolicyName, AMOUNTS, strict=True))]),
+)
 def test_what_was_not_loaded_is_always_fresh(segments: list[LoadedSegment], policy: Policy) -> None:
     fresh = positions(segments, policy)
     for loaded in segments:
@@ -104,3 +136,50 @@ def test_a_first_chunk_behind_a_missing_preamble_is_treated_like_the_others() ->
         LoadedSegment(Segment(3, 9, SegmentKind.CHUNK), Reading.OPENING),
     ]
     assert positions(segments, Policy(PolicyName.HEAD, 2)) == {0, 1, 2, 3, 4}
+
+
+@given(contexts(), SCORED, SHARES, st.integers(0, 9))
+def test_a_scored_policy_keeps_its_budget_and_uses_it(
+    segments: list[LoadedSegment], name: PolicyName, share: float, seed: int
+) -> None:
+    chosen = positions(segments, Policy(name, share), seed=seed) - positions(segments, Policy(PolicyName.HEAD, 0))
+    assert chosen <= to_choose(segments)
+    assert len(chosen) == math.ceil(share * len(to_choose(segments)))
+
+
+@given(contexts(), SCORED, SHARES, st.integers(0, 9))
+def test_a_scored_policy_never_touches_what_sits_where_it_was_read(
+    segments: list[LoadedSegment], name: PolicyName, share: float, seed: int
+) -> None:
+    assert not positions(segments, Policy(name, share), seed=seed) & untouched(segments)
+
+
+@given(contexts(), SCORED, SHARES, SHARES, st.integers(0, 9))
+def test_a_larger_share_only_adds_positions(
+    segments: list[LoadedSegment], name: PolicyName, one: float, other: float, seed: int
+) -> None:
+    fewer, more = sorted([one, other])
+    assert positions(segments, Policy(name, fewer), seed=seed) <= positions(segments, Policy(name, more), seed=seed)
+
+
+@given(contexts(), SCORED, st.integers(0, 9))
+def test_share_1_leaves_nothing_that_could_differ_from_full_prefill(
+    segments: list[LoadedSegment], name: PolicyName, seed: int
+) -> None:
+    assert positions(segments, Policy(name, 1.0), seed=seed) == positions(segments, EXACT) - untouched(segments)
+
+
+@given(contexts(), SHARES)
+def test_no_chosen_token_scores_less_than_one_that_was_left(segments: list[LoadedSegment], share: float) -> None:
+    scores = torch.nan_to_num(scores_of(3, segments[-1].segment.end), nan=-1)
+    chosen = positions(segments, Policy(PolicyName.IMPACT, share), seed=3) & to_choose(segments)
+    left = to_choose(segments) - chosen
+    assert not chosen or not left or min(scores[list(chosen)]) >= max(scores[list(left)])
+
+
+def test_a_scored_policy_without_scores_or_amount_is_an_error_of_ours() -> None:
+    segments = [LoadedSegment(Segment(0, 9, SegmentKind.CHUNK), Reading.CONDITIONED)]
+    with pytest.raises(ValueError, match="needs scores"):
+        fresh_positions(segments, 0, 9, Policy(PolicyName.IMPACT), torch.zeros(9))
+    with pytest.raises(ValueError, match="needs scores"):
+        fresh_positions(segments, 0, 9, Policy(PolicyName.IMPACT, 0.1))

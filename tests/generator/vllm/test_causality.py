@@ -1,5 +1,7 @@
 """Fresh tokens, scattered over the context, see what stands before them and nothing after."""
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from fusion_rig import TENANT, Rig, random_ids, segments_of
@@ -8,6 +10,7 @@ from torch import Tensor
 from app.core.ids import new_id
 from generator.fusion_request import FusionRequest
 from generator.identity import chunk_identity
+from generator.vllm.recompute import Job
 from generator.vllm.selftest import dense_attention
 from kernels.rope import rotate_keys
 from kvstore.key import Reading
@@ -21,7 +24,7 @@ def fresh_rows(rig: Rig, monkeypatch: pytest.MonkeyPatch, ids: list[int], reques
     written: list[Tensor] = []
     recompute = rig.worker_side.fuser.recompute
 
-    def watching(token_ids: object, positions: Tensor, block_ids: object) -> None:
+    def watching(jobs: Sequence[Job]) -> None:
         with monkeypatch.context() as patch:
             for layer in rig.worker_side.layers:
                 write = layer.impl.do_kv_cache_update
@@ -31,7 +34,7 @@ def fresh_rows(rig: Rig, monkeypatch: pytest.MonkeyPatch, ids: list[int], reques
                     write(attention, k, v, cache, slots)
 
                 patch.setattr(layer.impl, "do_kv_cache_update", keep)
-            recompute(token_ids, positions, block_ids)
+            recompute(jobs)
 
     monkeypatch.setattr(rig.worker_side.fuser, "recompute", watching)
     rig.fused(ids, request)
@@ -69,16 +72,16 @@ def test_scattered_fresh_tokens_equal_a_dense_float32_reference(
     seen: dict[str, Tensor] = {}
     forward, recompute = layer.impl.forward, rig.worker_side.fuser.recompute
 
-    def watching(token_ids: object, positions: Tensor, block_ids: object) -> None:
+    def watching(jobs: Sequence[Job]) -> None:
         with monkeypatch.context() as patch:
 
             def keep(attention, q, k, v, cache, metadata, output, **rest):  # type: ignore[no-untyped-def]
                 result = forward(attention, q, k, v, cache, metadata, output, **rest)
-                seen.update(q=q.clone(), k=k.clone(), v=v.clone(), out=output.clone(), positions=positions.clone())
+                seen.update(q=q.clone(), k=k.clone(), v=v.clone(), out=output.clone(), positions=jobs[0].positions)
                 return result
 
             patch.setattr(layer.impl, "forward", keep)
-            recompute(token_ids, positions, block_ids)
+            recompute(jobs)
 
     monkeypatch.setattr(rig.worker_side.fuser, "recompute", watching)
     rig.fused(ids, FusionRequest(new_id("ask"), TENANT, "head@8", segments))

@@ -10,8 +10,12 @@ from generator.fusion_request import FusionRequest
 QUESTION = random_ids(96, 10)
 
 
+@pytest.mark.parametrize("policy", ["head@8", "impact@.2"])
 def test_preempted_requests_are_fused_again(
-    tmp_path_factory: pytest.TempPathFactory, preamble: list[int], monkeypatch: pytest.MonkeyPatch
+    policy: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    preamble: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     state = tmp_path_factory.mktemp("small")
     # 20 blocks of 32 tokens: two contexts of 213 tokens fit, but not with 150 more tokens each.
@@ -24,15 +28,15 @@ def test_preempted_requests_are_fused_again(
         prompts = [([*preamble, *a, *b, *QUESTION], segments_of(preamble, a, b)) for a, b in pairs]
 
         def requests() -> list[tuple[list[int], FusionRequest]]:
-            return [(ids, FusionRequest(new_id("ask"), TENANT, "head@8", segments)) for ids, segments in prompts]
+            return [(ids, FusionRequest(new_id("ask"), TENANT, policy, segments)) for ids, segments in prompts]
 
         alone = [rig.ask([request], 150)[0] for request in requests()]
         fused: list[str] = []
         fuse = rig.worker_side.fuser.fuse
 
-        def counting(task):  # type: ignore[no-untyped-def]
-            fused.append(task.request.request_id)
-            fuse(task)
+        def counting(tasks):  # type: ignore[no-untyped-def]
+            fused.extend(task.request.request_id for task in tasks)
+            fuse(tasks)
 
         monkeypatch.setattr(rig.worker_side.fuser, "fuse", counting)
         together = rig.ask(requests(), 150)

@@ -1,0 +1,104 @@
+"""The load stage: what a request needs is fetched and written into its pages."""
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from generator.fusion_request import SegmentKind
+from generator.identity import segment_identities
+from generator.plan import LoadedSegment
+from generator.report import ChunkOutcome
+from generator.vllm.fetching import Fetched, Fetcher
+from generator.vllm.loading import Placed, WrittenLayer, write_chunks
+from generator.vllm.metadata import FusionTask
+from generator.vllm.pages import LayerPages
+from generator.vllm.ranks import Ranks
+from kvstore.identity import BlobIdentity
+from kvstore.reasons import StoreMiss
+
+PREFIX_TIER = "prefix"
+"""A chunk that vLLM's own prefix cache already held, as after a preemption."""
+
+
+@dataclass(frozen=True)
+class LoadedRequest:
+    """A request whose chunk KV is in its pages.
+
+    `segments` are those with a part in [task.start, task.end); `written` is what stands in the layers that were to be
+    kept, by layer.
+    """
+
+    task: FusionTask
+    segments: tuple[LoadedSegment, ...]
+    outcomes: tuple[ChunkOutcome, ...]
+    written: dict[int, WrittenLayer]
+    load_s: float
+
+    @property
+    def unloaded(self) -> Tensor:
+        """Positions in [task.start, task.scheduled) that have no KV yet, the question's included; int64, ascending."""
+        task = self.task
+        empty = torch.ones(task.scheduled, dtype=torch.bool)
+        empty[: task.start] = False
+        for loaded in self.segments:
+            if loaded.reading is not None:
+                empty[loaded.segment.start : min(loaded.segment.end, task.end)] = False
+        return empty.nonzero()[:, 0]
+
+
+class Loader:
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        layers: Sequence[LayerPages],
+        ranks: Ranks,
+        fingerprint: str,
+        block_size: int,
+    ) -> None:
+        self._fetcher = fetcher
+        self._layers = layers
+        self._ranks = ranks
+        self._fingerprint = fingerprint
+        self._block_size = block_size
+
+    def load(self, task: FusionTask, keep: Collection[int]) -> LoadedRequest:
+        """Fetch what the scheduler side found and write it; what is lost meanwhile or damaged is a miss."""
+        began = time.perf_counter()
+        loaded: list[LoadedSegment] = []
+        placed: list[Placed] = []
+        outcomes: list[ChunkOutcome] = []
+        for segment, found, missed in zip(task.request.segments, self._fetch(task), task.missed, strict=True):
+            if found.kv is not None:
+                placed.append(Placed(segment, found.kv))
+            if segment.end > task.start and segment.start < task.end:
+                loaded.append(LoadedSegment(segment, found.reading))
+            if segment.kind is SegmentKind.CHUNK:
+                tier = PREFIX_TIER if segment.end <= task.start else found.tier
+                reason = None if tier is not None else missed or found.reason
+                outcomes.append(ChunkOutcome(len(outcomes), segment.n_tokens, tier, reason, found.reading))
+        written = write_chunks(placed, self._layers, task.block_ids, self._block_size, task.start, keep)
+        return LoadedRequest(task, tuple(loaded), tuple(outcomes), written, time.perf_counter() - began)
+
+    def _fetch(self, task: FusionTask) -> list[Fetched]:
+        identities = segment_identities(task.request, task.token_ids, self._fingerprint)
+        wanted = [
+            candidates if missed is None and task.start < segment.end <= task.end else []
+            for segment, candidates, missed in zip(task.request.segments, identities, task.missed, strict=True)
+        ]
+        return self._agreed(wanted, self._fetcher.fetch(task.request.tenant, wanted))
+
+    def _agreed(self, wanted: Sequence[Sequence[BlobIdentity]], fetched: Sequence[Fetched]) -> list[Fetched]:
+        """Only what every rank found, under the same reading."""
+        codes = [
+            next((n for n, identity in enumerate(candidates, start=1) if identity.reading is found.reading), 0)
+            for candidates, found in zip(wanted, fetched, strict=True)
+        ]
+        extremes = self._ranks.highest([*codes, *(-code for code in codes)])
+        highest, lowest = extremes[: len(codes)], [-code for code in extremes[len(codes) :]]
+        return [
+            found if low == high else Fetched(None, reason=found.reason or StoreMiss.ABSENT)
+            for found, low, high in zip(fetched, lowest, highest, strict=True)
+        ]

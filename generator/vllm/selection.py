@@ -1,0 +1,116 @@
+"""The select stage: scores of the loaded tokens of requests whose policy looks at them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from generator.policy import PolicyName
+from generator.vllm.loader import LoadedRequest
+from generator.vllm.loading import WrittenLayer
+from generator.vllm.pages import LayerPages
+from generator.vllm.ranks import Ranks
+from generator.vllm.recompute import Job, Recompute
+from generator.vllm.taps import KvTap, QueryTap
+from kernels.deviation import kv_deviation
+from kernels.impact import attention_impact
+
+
+@dataclass(frozen=True)
+class Scores:
+    """values: (task.end,) float32, the higher the sooner fresh; `token_layers` were computed to find them."""
+
+    values: Tensor
+    token_layers: int
+
+
+class Selector:
+    """Both policies run the model over a part of the request as far as the last layer that they look at.
+
+    `impact_layers`: layers whose attention from the question is summed. `check_layer`: where `hkvd` compares.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[LayerPages],
+        recompute: Recompute,
+        ranks: Ranks,
+        impact_layers: Sequence[int],
+        check_layer: int,
+    ) -> None:
+        self._layers = layers
+        self._recompute = recompute
+        self._ranks = ranks
+        self._queries = QueryTap(layers, impact_layers)
+        self._kv = KvTap(layers, check_layer)
+
+    def kept_layers(self, name: PolicyName) -> tuple[int, ...]:
+        """Layers whose written KV a policy looks at."""
+        if name is PolicyName.IMPACT:
+            return self._queries.layers
+        return (self._kv.layer,) if name is PolicyName.HKVD else ()
+
+    def impact(self, requests: Sequence[LoadedRequest]) -> list[Scores]:
+        """How much each question looks at each loaded token, summed over the chosen layers.
+
+        What has no KV yet is computed along with the question, which would otherwise attend to nothing there. Where no
+        token of the question is scheduled in this step, the tokens behind the loaded ones stand in for it.
+        """
+        jobs = [_job(request, request.unloaded) for request in requests]
+        values = [torch.zeros(request.task.end) for request in requests]
+        asked = [_first_asking(request) for request in requests]
+        for runs in self._recompute.slices(jobs):
+            with self._queries.recording() as queries:
+                self._recompute.forward(jobs, runs)
+            owners = runs.token_owners
+            for owner, request in enumerate(requests):
+                rows = (owners == owner) & (runs.positions >= asked[owner])
+                for index, written in request.written.items():
+                    impact = attention_impact(queries[index][rows], written.keys, self._layers[index].impl.scale)
+                    values[owner][written.positions] += impact
+        depth = self._queries.layers[-1] + 1
+        return [
+            Scores(self._ranks.sum(each), depth * len(job.positions)) for each, job in zip(values, jobs, strict=True)
+        ]
+
+    def deviation(self, requests: Sequence[LoadedRequest]) -> list[Scores]:
+        """How far each loaded token's keys and values at the check layer lie from those computed in this context.
+
+        As published, the layers before it are computed for all tokens, and stay so.
+        """
+        positions = [torch.arange(request.task.start, request.task.end) for request in requests]
+        jobs = [_job(request, each) for request, each in zip(requests, positions, strict=True)]
+        fresh: list[list[Tensor]] = [[] for _ in requests]
+        for runs in self._recompute.slices(jobs):
+            with self._kv.recording() as seen:
+                self._recompute.forward(jobs, runs)
+            owners = runs.token_owners
+            for owner in range(len(requests)):
+                fresh[owner].append(torch.stack(seen)[:, owners == owner])
+        return [
+            Scores(self._deviation(request, torch.cat(parts, dim=1)), (self._kv.layer + 1) * len(job.positions))
+            for request, parts, job in zip(requests, fresh, jobs, strict=True)
+        ]
+
+    def _deviation(self, request: LoadedRequest, fresh: Tensor) -> Tensor:
+        """fresh: (2, task.end - task.start, kv_heads, head_dim), keys and values."""
+        written: WrittenLayer = request.written[self._kv.layer]
+        keys, values = fresh[:, written.positions - request.task.start]
+        scores = torch.zeros(request.task.end)
+        scores[written.positions] = kv_deviation(keys, values, written.keys, written.values)
+        return self._ranks.sum(scores)
+
+
+def _job(request: LoadedRequest, positions: Tensor) -> Job:
+    return Job(request.task.token_ids, request.task.block_ids, positions)
+
+
+def _first_asking(request: LoadedRequest) -> int:
+    context = request.task.request.context_tokens
+    return context if request.task.scheduled > context else request.task.end
+
+
+def middle_layers(n_layers: int) -> tuple[int, ...]:
+    """Four layers spread over the middle of a model that has not been calibrated."""
+    return tuple(sorted({n_layers * third // 6 for third in (2, 3, 4, 5)}))
