@@ -37,16 +37,33 @@ def engine_command(settings: Settings, model: Path) -> tuple[list[str], dict[str
         "--kv-transfer-config", json.dumps(transfer),
         "--middleware", "generator.vllm.routes.EngineRoutes",
     ]  # fmt: skip
+    if settings.tensor_parallel > 1:
+        command += ["--tensor-parallel-size", str(settings.tensor_parallel)]
     if not settings.engine_compile:
         command.append("--enforce-eager")
+    threads = settings.engine_threads or os.cpu_count() or 1
     environment = {
-        "OMP_NUM_THREADS": str(settings.engine_threads or os.cpu_count() or 1),
-        "VLLM_CPU_KVCACHE_SPACE": str(settings.engine_kv_gib),
+        "OMP_NUM_THREADS": str(threads),
+        "VLLM_CPU_KVCACHE_SPACE": str(max(settings.engine_kv_gib // settings.tensor_parallel, 1)),
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_USE_V2_MODEL_RUNNER": "0",
         "HF_HUB_OFFLINE": "1",
     }
+    if settings.tensor_parallel > 1:
+        environment["VLLM_CPU_OMP_THREADS_BIND"] = core_lists(settings.tensor_parallel, threads)
     openmp = Path(sys.prefix) / "lib" / "libiomp5.so"
     if openmp.is_file():
         environment["LD_PRELOAD"] = ":".join(filter(None, (str(openmp), os.environ.get("LD_PRELOAD"))))
     return command, environment
+
+
+def core_lists(ranks: int, threads: int) -> str:
+    """The cores of each rank, as `VLLM_CPU_OMP_THREADS_BIND` wants them: `0,1|2,3`.
+
+    Left to itself vLLM's CPU build wants a memory node for every rank. `threads` of this process's cores are shared out
+    evenly; ranks share cores only where there are more ranks than cores.
+    """
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    each = max(len(cores) // ranks, 1)
+    shares = ([cores[(rank * each + n) % len(cores)] for n in range(each)] for rank in range(ranks))
+    return "|".join(",".join(map(str, share)) for share in shares)

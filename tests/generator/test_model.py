@@ -1,6 +1,7 @@
 """Where the model comes from, what it is called, and how its engine is started."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from app.core.settings import Settings
 from generator.engine_config import EngineConfig
 from generator.errors import ModelNotFound
 from generator.fingerprint import model_fingerprint
-from generator.launch import engine_command
+from generator.launch import core_lists, engine_command
 from generator.model_source import resolve_model
 
 
@@ -70,3 +71,26 @@ def test_the_engine_is_started_with_our_connector_worker_and_routes(tmp_path: Pa
     assert options["--middleware"] == "generator.vllm.routes.EngineRoutes"
     assert "--enforce-eager" in command
     assert environment["OMP_NUM_THREADS"] == "3"
+
+
+def test_a_split_model_gets_its_processes_cores_and_no_more_memory(tmp_path: Path) -> None:
+    settings = Settings(state_dir=tmp_path, tensor_parallel=2, engine_kv_gib=6, engine_threads=2)
+    command, environment = engine_command(settings, model_folder(tmp_path / "model"))
+    assert command[command.index("--tensor-parallel-size") + 1] == "2"
+    assert environment["VLLM_CPU_OMP_THREADS_BIND"].count("|") == 1
+    assert environment["VLLM_CPU_KVCACHE_SPACE"] == "3"
+
+
+def test_a_whole_model_is_bound_to_no_cores(tmp_path: Path) -> None:
+    command, environment = engine_command(Settings(state_dir=tmp_path), model_folder(tmp_path / "model"))
+    assert "--tensor-parallel-size" not in command
+    assert "VLLM_CPU_OMP_THREADS_BIND" not in environment
+
+
+def test_cores_are_shared_out_evenly_and_shared_where_there_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3, 5, 7, 11})
+    assert core_lists(ranks=2, threads=4) == "2,3|5,7"
+    assert core_lists(ranks=2, threads=8) == "2,3|5,7"
+    assert core_lists(ranks=2, threads=2) == "2|3"
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {4})
+    assert core_lists(ranks=2, threads=2) == "4|4"
