@@ -1,9 +1,9 @@
 """Capture: keys and values of pre-read chunks, taken before they enter the pages."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from generator.identity import capture_identity
 from generator.vllm.metadata import CaptureTask
 from generator.vllm.notes import Notes
 from generator.vllm.pages import LayerPages, slots_of
+from generator.vllm.ranks import Ranks
 from kernels.rope import unrotate_keys
 from kvstore.chunk_kv import ChunkKV
 from kvstore.identity import BlobIdentity
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Buffer:
-    """One chunk being captured; keys are still rotated."""
+    """One chunk being captured, as far as this rank's heads go; keys are still rotated."""
 
     request_id: str
     identity: BlobIdentity
@@ -40,23 +41,44 @@ class _Buffer:
         return int((~self.filled).any(dim=0).sum())
 
 
+@dataclass(frozen=True)
+class _Match:
+    """Rows (n,) of a forward's keys and values, and the places (n,) in the buffer where they belong."""
+
+    buffer: _Buffer
+    rows: Tensor
+    places: Tensor
+
+
 class Capturer:
     """Sees every write into the pages and keeps the rows of requests that are being pre-read.
 
-    A chunk is staged when every token was seen in every layer, over however many steps; a request that finishes
-    earlier leaves a note saying how many tokens are missing, and no staged file.
+    A chunk is staged when every rank saw every token in every layer, over however many steps. Rank 0 stages it, with
+    the heads of all. A request that finishes earlier leaves a note saying how many tokens are missing, and no staged
+    file.
     """
 
     def __init__(
-        self, layers: Sequence[LayerPages], block_size: int, fingerprint: str, staging: Path, notes: Notes
+        self,
+        layers: Sequence[LayerPages],
+        block_size: int,
+        fingerprint: str,
+        staging: Path,
+        notes: Notes,
+        ranks: Ranks,
+        kv_heads: int,
     ) -> None:
         self._layers = layers
         self._block_size = block_size
         self._fingerprint = fingerprint
         self._staging = staging
         self._notes = notes
+        self._ranks = ranks
+        self._kv_heads = kv_heads
         self._buffers: dict[str, _Buffer] = {}
         self._tasks: list[tuple[CaptureTask, Tensor]] = []
+        self._matched_slots: Tensor | None = None
+        self._matches: list[_Match] = []
         self._writer = ThreadPoolExecutor(1, "preread-staging")
         for index, layer in enumerate(layers):
             self._wrap(index, layer)
@@ -72,19 +94,22 @@ class Capturer:
 
     def end_step(self) -> None:
         """Stage what is complete."""
-        for task, _ in self._tasks:
-            buffer = self._buffers.get(task.vllm_request_id)
-            if buffer is not None and buffer.missing == 0:
-                del self._buffers[task.vllm_request_id]
+        ids = [task.vllm_request_id for task, _ in self._tasks]
+        whole = self._ranks.agree([self._buffers[each].missing == 0 for each in ids])
+        for each in (each for each, is_whole in zip(ids, whole, strict=True) if is_whole):
+            buffer = self._with_all_heads(self._buffers.pop(each))
+            if self._ranks.leads:
                 staged = self._writer.submit(self._stage, buffer)
                 staged.add_done_callback(partial(self._note, buffer.request_id))
         self._tasks = []
+        self._matched_slots, self._matches = None, []
 
     def finish(self, request_ids: set[str]) -> None:
         """These requests ended: whatever of them is not complete by now never will be."""
-        for request_id in request_ids & self._buffers.keys():
-            buffer = self._buffers.pop(request_id)
-            problem = f"{buffer.missing} of {buffer.filled.shape[1]} tokens were not computed"
+        ended = [self._buffers.pop(each) for each in sorted(request_ids & self._buffers.keys())]
+        missing = self._ranks.highest([buffer.missing for buffer in ended])
+        for buffer, count in zip(ended, missing, strict=True):
+            problem = f"{count} of {buffer.filled.shape[1]} tokens were not computed"
             self._notes.write_capture(buffer.request_id, problem)
 
     @property
@@ -105,17 +130,33 @@ class Capturer:
         layer.impl.do_kv_cache_update = update
 
     def _keep(self, index: int, key: Tensor, value: Tensor, slots: Tensor) -> None:
-        kv_heads, dim = self._layers[index].shape
+        # All layers of a forward are given the same slots: they are looked through once.
+        if slots is not self._matched_slots:
+            self._matches = list(self._match(slots))
+            self._matched_slots = slots
+        shape = (-1, *self._layers[index].shape)
+        for found in self._matches:
+            found.buffer.keys[index][found.places] = key.view(shape)[found.rows]
+            found.buffer.values[index][found.places] = value.view(shape)[found.rows]
+            found.buffer.filled[index, found.places] = True
+
+    def _match(self, slots: Tensor) -> Iterator[_Match]:
         ordered, order = torch.sort(slots)
         for task, wanted in self._tasks:
             buffer = self._buffers[task.vllm_request_id]
-            places = torch.searchsorted(ordered, wanted).clamp_(max=len(ordered) - 1)
-            seen = ordered[places] == wanted
-            rows = order[places[seen]]
-            at = torch.arange(task.first - buffer.start, task.last - buffer.start)[seen]
-            buffer.keys[index][at] = key.view(-1, kv_heads, dim)[rows]
-            buffer.values[index][at] = value.view(-1, kv_heads, dim)[rows]
-            buffer.filled[index, at] = True
+            candidates = torch.searchsorted(ordered, wanted).clamp_(max=len(ordered) - 1)
+            seen = ordered[candidates] == wanted
+            places = torch.arange(task.first - buffer.start, task.last - buffer.start)[seen]
+            if len(places):
+                yield _Match(buffer, order[candidates[seen]], places)
+
+    def _with_all_heads(self, buffer: _Buffer) -> _Buffer:
+        """On rank 0. In the thread that runs the model, since the ranks wait for each other."""
+        keys, values = (
+            [self._ranks.join_heads(share, self._kv_heads) for share in shares]
+            for shares in (buffer.keys, buffer.values)
+        )
+        return replace(buffer, keys=keys, values=values)
 
     def _new_buffer(self, task: CaptureTask) -> _Buffer:
         target = task.request.segments[-1]

@@ -1,4 +1,4 @@
-"""Fetch: chunk KV out of the store, decoded and checked against the model's shape."""
+"""Fetch: chunk KV out of the store, decoded, checked against the model's shape, and cut to this rank's heads."""
 
 import logging
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from generator.vllm.pages import LayerPages
+from generator.vllm.ranks import Ranks
 from kvstore.chunk_kv import ChunkKV
 from kvstore.decoded import DecodedChunks
 from kvstore.errors import CorruptBlob, TierDown
@@ -30,12 +31,18 @@ class Fetched:
 
 
 class Fetcher:
-    """Decodes several chunks at a time, on as many threads as the engine computes with."""
+    """Decodes several chunks at a time, on as many threads as the engine computes with.
 
-    def __init__(self, store: ChunkStore, decoded: DecodedChunks, layers: Sequence[LayerPages]) -> None:
+    The store holds all of a layer's `kv_heads`; what is handed out and kept in memory are those of this rank.
+    """
+
+    def __init__(
+        self, store: ChunkStore, decoded: DecodedChunks, layers: Sequence[LayerPages], ranks: Ranks, kv_heads: int
+    ) -> None:
         self._store = store
         self._decoded = decoded
-        self._layers = layers
+        self._shapes = [(kv_heads, layer.shape[1]) for layer in layers]
+        self._share = ranks.heads(kv_heads)
         self._pool = ThreadPoolExecutor(torch.get_num_threads(), "preread-decode")
 
     def fetch(self, tenant: str, wanted: Sequence[Sequence[BlobIdentity]]) -> list[Fetched]:
@@ -71,8 +78,9 @@ class Fetcher:
             return self._drop(tenant, identity, error.message)
         if not self._fits(kv):
             return self._drop(tenant, identity, "it does not have this model's shape")
-        self._decoded.put(tenant, found.blob.identity, kv)
-        return Fetched(kv, identity.reading, found.tier)
+        share = self._cut(kv)
+        self._decoded.put(tenant, found.blob.identity, share)
+        return Fetched(share, identity.reading, found.tier)
 
     def _drop(self, tenant: str, identity: BlobIdentity, why: str) -> Fetched:
         log.warning("dropping chunk KV %s: %s", identity.key, why)
@@ -83,6 +91,11 @@ class Fetcher:
         return Fetched(None, reason=StoreMiss.CORRUPT)
 
     def _fits(self, kv: ChunkKV) -> bool:
-        return kv.n_layers == len(self._layers) and all(
-            tuple(keys.shape[1:]) == layer.shape for keys, layer in zip(kv.keys, self._layers, strict=True)
+        return [tuple(keys.shape[1:]) for keys in kv.keys] == self._shapes
+
+    def _cut(self, kv: ChunkKV) -> ChunkKV:
+        """This rank's heads in memory of their own, so that the others' are freed."""
+        return ChunkKV(
+            tuple(keys[:, self._share].contiguous() for keys in kv.keys),
+            tuple(values[:, self._share].contiguous() for values in kv.values),
         )

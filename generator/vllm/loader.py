@@ -22,6 +22,9 @@ from kvstore.reasons import StoreMiss
 PREFIX_TIER = "prefix"
 """A chunk that vLLM's own prefix cache already held, as after a preemption."""
 
+_REASONS: tuple[str | None, ...] = (None, StoreMiss.ABSENT, StoreMiss.TIER_DOWN, StoreMiss.CORRUPT)
+"""Why a rank has nothing. Where ranks differ the last of these is reported."""
+
 
 @dataclass(frozen=True)
 class LoadedRequest:
@@ -91,14 +94,15 @@ class Loader:
         return self._agreed(wanted, self._fetcher.fetch(task.request.tenant, wanted))
 
     def _agreed(self, wanted: Sequence[Sequence[BlobIdentity]], fetched: Sequence[Fetched]) -> list[Fetched]:
-        """Only what every rank found, under the same reading."""
+        """Only what every rank found, under the same reading; all else is a miss on every rank."""
         codes = [
             next((n for n, identity in enumerate(candidates, start=1) if identity.reading is found.reading), 0)
             for candidates, found in zip(wanted, fetched, strict=True)
         ]
-        extremes = self._ranks.highest([*codes, *(-code for code in codes)])
-        highest, lowest = extremes[: len(codes)], [-code for code in extremes[len(codes) :]]
+        reasons = [_REASONS.index(found.reason) for found in fetched]
+        extremes = iter(self._ranks.highest([*codes, *(-code for code in codes), *reasons]))
+        highest, lowest, worst = ([next(extremes) for _ in fetched] for _ in range(3))
         return [
-            found if low == high else Fetched(None, reason=found.reason or StoreMiss.ABSENT)
-            for found, low, high in zip(fetched, lowest, highest, strict=True)
+            found if high == -low > 0 else Fetched(None, reason=_REASONS[reason] or StoreMiss.ABSENT)
+            for found, high, low, reason in zip(fetched, highest, lowest, worst, strict=True)
         ]

@@ -22,11 +22,13 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
 class Notes:
     """Written atomically under `folder`, swept after ten minutes.
 
-    A note that cannot be written is only logged: an answer without a report is still an answer.
+    A note that cannot be written is only logged: an answer without a report is still an answer. `quiet` ones write
+    none, as every rank but the first.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, quiet: bool = False) -> None:
         self._folder = folder
+        self._quiet = quiet
         self._written = 0
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -48,6 +50,8 @@ class Notes:
         return note
 
     def _write(self, name: str, body: dict[str, Any]) -> None:
+        if self._quiet:
+            return
         temporary = self._folder / f".{name}.tmp"
         try:
             temporary.write_text(json.dumps(body))

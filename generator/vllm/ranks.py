@@ -68,8 +68,11 @@ class Ranks:
         dist.all_gather_object(reasons, reason, group=self._group)
         return next((each for each in reasons if each), None)
 
-    def join_heads(self, share: Tensor, total: int) -> Tensor | None:
-        """All `total` KV heads of (tokens, this rank's heads, head_dim) on the CPU; only rank 0 gets them."""
+    def join_heads(self, share: Tensor, total: int) -> Tensor:
+        """(tokens, `total` KV heads, head_dim) out of every rank's share on the CPU.
+
+        Only rank 0 gets that; the others get their share back.
+        """
         if self._group is None:
             return share
         share = share.contiguous()
@@ -78,6 +81,6 @@ class Ranks:
         parts = [torch.empty_like(raw) for _ in range(self.size)] if self.leads else None
         dist.gather(raw, parts, group=self._group, group_dst=0)
         if parts is None:
-            return None
+            return share
         copies = max(self.size // total, 1)
         return torch.cat(parts[::copies], dim=1).view(share.dtype)

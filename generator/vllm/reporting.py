@@ -23,9 +23,7 @@ class Fused:
 
 
 class Reporter:
-    """`notes` is None where another rank reports."""
-
-    def __init__(self, notes: Notes | None, n_layers: int) -> None:
+    def __init__(self, notes: Notes, n_layers: int) -> None:
         self._notes = notes
         self._n_layers = n_layers
 
@@ -33,7 +31,7 @@ class Reporter:
         context = task.request.context_tokens
         prefix = min(task.start, context)
         reused = max(task.end - task.start - fused.fresh, 0)
-        self._write(
+        self._notes.write_report(
             FusionReport(
                 request_id=task.request.request_id,
                 policy=task.request.policy,
@@ -55,7 +53,7 @@ class Reporter:
         prefix = min(task.start, request.context_tokens)
         chunks = [segment for segment in request.segments if segment.kind is SegmentKind.CHUNK]
         wanted = parse_policy(request.policy).name is not PolicyName.EXACT or request.nested
-        self._write(
+        self._notes.write_report(
             FusionReport(
                 request_id=request.request_id,
                 policy=request.policy,
@@ -69,7 +67,3 @@ class Reporter:
                 not_fused=reason if wanted else None,
             )
         )
-
-    def _write(self, report: FusionReport) -> None:
-        if self._notes is not None:
-            self._notes.write_report(report)

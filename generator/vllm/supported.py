@@ -18,8 +18,8 @@ def why_unsupported(config: "VllmConfig", layers: dict[str, object]) -> str | No
     architecture = model.architecture
     if architecture not in TESTED_ARCHITECTURES:
         return f"the architecture {architecture} has not been tested"
-    if parallel.world_size > 1:
-        return "tensor and pipeline parallelism have not been tested"
+    if parallel.world_size != parallel.tensor_parallel_size or parallel.data_parallel_size > 1:
+        return "parallelism other than tensor parallelism has not been tested"
     if config.speculative_config is not None:
         return "speculative decoding has not been tested"
     if config.cache_config.cache_dtype not in ("auto", "bfloat16", "float16", "float32"):

@@ -32,12 +32,17 @@ log = logging.getLogger(__name__)
 
 
 class WorkerSide:
-    """Built once the model and its pages exist. `reason` says why this engine serves exactly; None: it fuses."""
+    """Built once the model and its pages exist. `reason` says why this engine serves exactly; None: it fuses.
+
+    With tensor parallelism every rank has one, and they agree about the reason.
+    """
 
     def __init__(
         self, config: EngineConfig, vllm_config: "VllmConfig", runner: "GPUModelRunner", caches: dict[str, "Tensor"]
     ) -> None:
         block_size = vllm_config.cache_config.block_size
+        ranks = Ranks.of_engine()
+        kv_heads = vllm_config.model_config.get_total_num_kv_heads()
         store = engine_store(config)
         attention = vllm_config.compilation_config.static_forward_context
         self.reason = why_unsupported(vllm_config, {name: attention[name] for name in caches})
@@ -51,15 +56,18 @@ class WorkerSide:
                 if isinstance(table := tables[name], Rotary)
             ]
             self.reason = problems[0] if problems else self_test(runner, self.layers, block_size)
+        self.reason = ranks.any_reason(self.reason)
         if self.reason is None:
             log.info("chunk KV is fused: %d layers passed the self-test", len(self.layers))
         else:
             log.warning("chunk KV is not fused, every request is served exactly: %s", self.reason)
-        self._notes = notes = Notes(config.notes_dir)
-        ranks = Ranks.of_engine()
-        self._reporter = Reporter(notes if ranks.leads else None, len(caches))
-        self._fetcher = Fetcher(store, DecodedChunks(config.kv_memory_bytes), self.layers)
-        self._capturer = Capturer(self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes)
+        self._notes = notes = Notes(config.notes_dir, quiet=not ranks.leads)
+        self._reporter = Reporter(notes, len(caches))
+        decoded = DecodedChunks(config.kv_memory_bytes // ranks.size)
+        self._fetcher = Fetcher(store, decoded, self.layers, ranks, kv_heads)
+        self._capturer = Capturer(
+            self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes, ranks, kv_heads
+        )
         self._fuser: Fuser | None = None
         if self.reason is None:
             recompute = Recompute(runner, vllm_config, block_size)

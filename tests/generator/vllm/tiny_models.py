@@ -24,8 +24,9 @@ _SHAPE: dict[str, Any] = {
 }
 
 
-def _llama(**rope: Any) -> LlamaForCausalLM:
-    return LlamaForCausalLM(LlamaConfig(**_SHAPE, rope_parameters={"rope_theta": 10000.0, **rope}))
+def _llama(kv_heads: int = 2, **rope: Any) -> LlamaForCausalLM:
+    shape = _SHAPE | {"num_key_value_heads": kv_heads}
+    return LlamaForCausalLM(LlamaConfig(**shape, rope_parameters={"rope_theta": 10000.0, **rope}))
 
 
 def _qwen2() -> Qwen2ForCausalLM:
@@ -38,6 +39,7 @@ def _qwen3() -> Qwen3ForCausalLM:
 
 MODELS = {
     "llama": lambda: _llama(rope_type="default"),
+    "one-kv-head": lambda: _llama(kv_heads=1, rope_type="default"),
     "qwen2": _qwen2,
     "qwen3": _qwen3,
     "llama3-scaled": lambda: _llama(
