@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.core.ids import new_id
+from generator.conditioning import ConditioningPassage
 from generator.engine import EngineClient
 from generator.fusion_request import FusionRequest
 from generator.preamble import Preamble
@@ -26,13 +27,28 @@ class ChunkReader:
         self._staging = staging
         self._preamble = preamble
 
-    def read(self, tenant: str, token_ids: Sequence[int], identity: BlobIdentity) -> int:
-        """Put the opening KV of `token_ids` (a chunk, a number, or the preamble) into the store; returns its bytes.
+    def read(
+        self,
+        tenant: str,
+        token_ids: Sequence[int],
+        identity: BlobIdentity,
+        passage: ConditioningPassage | None = None,
+    ) -> int:
+        """Put the KV of `token_ids` (a chunk, a number, the neutral passage, the preamble) into the store.
 
+        With a passage it is the conditioned reading behind it, else the opening one. The neutral passage's own KV is
+        taken from the store where it is there, so that it is computed once and not for every chunk.
+
+        Returns: the blob's bytes.
         Raises EngineUnavailable, EngineFailed, CorruptStaging, ForeignBlob, TooLarge.
         """
-        prompt = chunk_prompt(self._preamble, token_ids)
-        request = FusionRequest(new_id("pre"), tenant, "none", prompt.segments, capture=Reading.OPENING)
+        prompt = (
+            chunk_prompt(self._preamble, token_ids, passage.token_ids, passage_stored=not passage.own)
+            if passage
+            else chunk_prompt(self._preamble, token_ids)
+        )
+        capture = Reading.CONDITIONED if passage else Reading.OPENING
+        request = FusionRequest(new_id("pre"), tenant, "none", prompt.segments, capture)
         staged = staged_path(self._staging, identity.key)
         try:
             self._engine.preread(prompt.token_ids, request)

@@ -8,15 +8,23 @@ from kvstore.key import Reading, chunk_key, ids_hash
 
 
 def chunk_identity(
-    fingerprint: str, preamble_ids: Sequence[int], chunk_ids: Sequence[int], reading: Reading
+    fingerprint: str,
+    preamble_ids: Sequence[int],
+    chunk_ids: Sequence[int],
+    reading: Reading,
+    passage_ids: Sequence[int] = (),
 ) -> BlobIdentity:
-    """The identity of a chunk's KV; the preamble's own entry has an empty preamble."""
+    """The identity of a chunk's KV; the preamble's own entry has an empty preamble.
+
+    A conditioned reading without `passage_ids` is one behind whatever passage: no prompt asks for a certain one.
+    """
     return BlobIdentity(
         key=chunk_key(fingerprint, preamble_ids, chunk_ids, reading),
         ids_hash=ids_hash(chunk_ids),
         model_fingerprint=fingerprint,
         preamble_hash=ids_hash(preamble_ids),
         reading=reading,
+        conditioning_hash=ids_hash(passage_ids) if passage_ids else "",
     )
 
 
@@ -37,12 +45,18 @@ def segment_identities(
 
 
 def capture_identity(request: FusionRequest, context_ids: Sequence[int], fingerprint: str) -> BlobIdentity:
-    """The identity under which a pre-read request's last segment is staged."""
+    """The identity under which a pre-read request's last segment is staged.
+
+    Of a conditioned reading, whatever stands between preamble and chunk is the passage.
+    """
     if request.capture is None:
         raise ValueError("this request captures nothing")
-    return _identity(
-        fingerprint, _preamble(request, context_ids), context_ids, request.segments[-1], request.capture
-    )
+    preamble, target = _preamble(request, context_ids), request.segments[-1]
+    chunk = context_ids[target.start : target.end]
+    if request.capture is Reading.CONDITIONED:
+        passage = context_ids[len(preamble) : target.start]
+        return chunk_identity(fingerprint, preamble, chunk, request.capture, passage)
+    return _identity(fingerprint, preamble, context_ids, target, request.capture)
 
 
 def _preamble(request: FusionRequest, context_ids: Sequence[int]) -> Sequence[int]:

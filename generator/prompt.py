@@ -19,9 +19,15 @@ class Prompt:
 
 
 def assemble(
-    tokenizer: ChatTokenizer, preamble: Preamble, chunks: Sequence[Sequence[int]], question: str, max_prompt_tokens: int
+    tokenizer: ChatTokenizer,
+    preamble: Preamble,
+    chunks: Sequence[Sequence[int]],
+    question: str,
+    max_prompt_tokens: int,
+    *,
+    conditioned: bool = False,
 ) -> Prompt:
-    """Splice preamble, chunks with their numbers, and question.
+    """Splice preamble, chunks with their numbers, and question. `conditioned`: whether chunks have two readings.
 
     Raises QuestionTooLong when the prompt would be longer than `max_prompt_tokens`.
     """
@@ -30,7 +36,7 @@ def assemble(
     for number, chunk in enumerate(chunks, start=1):
         if number > 1:
             segments.append(_append(ids, number_ids(tokenizer, number), SegmentKind.TEXT))
-        segments.append(_append(ids, chunk, SegmentKind.CHUNK))
+        segments.append(_append(ids, chunk, SegmentKind.CHUNK, chunk_readings(number, conditioned)))
     ids += tokenizer.encode(f"\n\nQuestion: {question}")
     ids += preamble.tail
     if len(ids) > max_prompt_tokens:
@@ -41,13 +47,31 @@ def assemble(
     return Prompt(ids, tuple(segments))
 
 
-def chunk_prompt(preamble: Preamble, chunk: Sequence[int]) -> Prompt:
-    """The prompt that pre-reads one chunk behind the preamble. The preamble alone: pass its ids as `chunk`."""
+def chunk_readings(number: int, conditioned: bool) -> tuple[Reading, ...]:
+    """The readings that serve the chunk of passage `number` (from 1), best first.
+
+    Behind other passages an opening reading is worse than none, in first place a conditioned one only less good.
+    """
+    if not conditioned:
+        return (Reading.OPENING,)
+    return (Reading.OPENING, Reading.CONDITIONED) if number == 1 else (Reading.CONDITIONED,)
+
+
+def chunk_prompt(
+    preamble: Preamble, chunk: Sequence[int], passage: Sequence[int] = (), *, passage_stored: bool = False
+) -> Prompt:
+    """The prompt that pre-reads one chunk behind the preamble, and behind a conditioning passage if there is one.
+
+    The preamble alone: pass its ids as `chunk`. `passage_stored`: the passage's own KV may be in the store.
+    """
     if tuple(chunk) == preamble.ids:
         return Prompt(list(chunk), (Segment(0, len(chunk), SegmentKind.CHUNK),))
     ids = list(preamble.ids)
-    opening = Segment(0, len(ids), SegmentKind.PREAMBLE, (Reading.OPENING,))
-    return Prompt([*ids, *chunk], (opening, Segment(len(ids), len(ids) + len(chunk), SegmentKind.CHUNK)))
+    segments = [Segment(0, len(ids), SegmentKind.PREAMBLE, (Reading.OPENING,))]
+    if passage:
+        segments.append(_append(ids, passage, SegmentKind.TEXT, (Reading.OPENING,) if passage_stored else ()))
+    segments.append(_append(ids, chunk, SegmentKind.CHUNK, ()))
+    return Prompt(ids, tuple(segments))
 
 
 def number_ids(tokenizer: ChatTokenizer, number: int) -> list[int]:
@@ -60,7 +84,9 @@ def fixed_pieces(tokenizer: ChatTokenizer, preamble: Preamble, chunks: int) -> l
     return [preamble.ids, *(number_ids(tokenizer, number) for number in range(2, chunks + 1))]
 
 
-def _append(ids: list[int], more: Sequence[int], kind: SegmentKind) -> Segment:
+def _append(
+    ids: list[int], more: Sequence[int], kind: SegmentKind, readings: tuple[Reading, ...] = (Reading.OPENING,)
+) -> Segment:
     start = len(ids)
     ids.extend(more)
-    return Segment(start, len(ids), kind, (Reading.OPENING,))
+    return Segment(start, len(ids), kind, readings)

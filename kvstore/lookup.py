@@ -27,6 +27,8 @@ def explain_miss(
         return MissReason.STALE_PROFILE
     if store_reason is StoreMiss.CORRUPT:
         return MissReason.CORRUPT
+    if record is not None and record.state is ReadingState.STALE:
+        return MissReason.STALE_PASSAGE
     if ready is None:
         return _staleness(others, expected) or MissReason.NOT_PRECOMPUTED
     return MissReason.TIER_DOWN if store_reason is StoreMiss.TIER_DOWN else MissReason.EVICTED

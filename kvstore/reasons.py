@@ -20,6 +20,7 @@ class MissReason(StrEnum):
     STALE_MODEL = "stale_model"
     STALE_PREAMBLE = "stale_preamble"
     STALE_PROFILE = "stale_profile"
+    STALE_PASSAGE = "stale_passage"
     CORRUPT = "corrupt"
     LOAD_TIMEOUT = "load_timeout"
     TIER_DOWN = "tier_down"

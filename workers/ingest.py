@@ -96,6 +96,8 @@ def _index(claim: Claim, version: Version, context: WorkerContext) -> None:
     for start in range(0, len(chunks), _EMBED_CHUNKS):
         claim.check()
         _embed(chunks[start : start + _EMBED_CHUNKS], context)
+    # Before these chunks answer anyone: other documents' text must not have shaped them.
+    context.purge.foreign_passages(document.tenant, [chunk.ids_hash for chunk in chunks])
     catalog.publish_version(document.id, version.id, owner=owner)
 
 

@@ -1,32 +1,20 @@
-"""Pre-reading: each chunk of a document through the model once, its KV compressed and kept."""
+"""Pre-reading: each chunk of a document through the model once a reading, its KV compressed and kept."""
 
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from app.core.catalog import ChunkRecord, DocumentState, ReadingState, WantedReading, WorkRefused
+from app.core.catalog import DocumentState, ReadingState, WorkRefused
 from generator.errors import EngineFailed
-from generator.identity import chunk_identity, piece_identity
-from generator.prompt import fixed_pieces
-from kvstore.errors import CorruptStaging, TooLarge
-from kvstore.identity import BlobIdentity
-from kvstore.key import Reading
+from kvstore.errors import CorruptStaging, ForeignBlob, TooLarge
 from kvstore.store import Hit
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
+from workers.pieces import Piece, Pieces
 
 log = logging.getLogger(__name__)
 
 SLICE_SECONDS = 30.0
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """Something to pre-read, and what its KV will be called."""
-
-    token_ids: Sequence[int]
-    identity: BlobIdentity
 
 
 def preread(
@@ -36,7 +24,7 @@ def preread(
     slice_seconds: float = SLICE_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Pre-read the chunks of an indexed document that have no opening KV yet.
+    """Make the readings of an indexed document's chunks that are missing.
 
     Works for about `slice_seconds`, so that fresh uploads need not wait for a long document. True: there is more to do.
     Raises EngineUnavailable when the engine does not answer; the document is then taken up again later.
@@ -61,18 +49,16 @@ def _preread(
     catalog, document = context.catalog, claim.document
     assert document.current_version_id is not None
     tenant = document.tenant
-    fixed = [
-        _Piece(ids, piece_identity(fingerprint, context.preamble.ids, ids, Reading.OPENING))
-        for ids in fixed_pieces(context.tokenizer, context.preamble, context.settings.top_k)
-    ]
+    wanted = Pieces(context, fingerprint)
+    fixed = wanted.fixed()
     for piece in fixed:
-        catalog.want_preamble(_wanted(tenant, piece))
+        catalog.want_preamble(piece.wanted(tenant))
     for piece in _missing(tenant, fixed, context):
         # Without it prompts only compute a few tokens more.
         _try_to_read(tenant, piece, context)
 
-    pieces = _pieces(catalog.chunks_of(document.current_version_id), context, fingerprint)
-    catalog.want_readings(document.id, claim.owner, [_wanted(tenant, piece) for piece in pieces])
+    pieces = wanted.of(document, document.current_version_id)
+    catalog.want_readings(document.id, claim.owner, [piece.wanted(tenant) for piece in pieces])
     failures = []
     for piece in _missing(tenant, pieces, context):
         claim.check()
@@ -82,42 +68,32 @@ def _preread(
         if problem is not None:
             failures.append(problem)
     if failures:
-        message = f"{len(failures)} of {len(pieces)} chunks could not be pre-read: {failures[0]}"
+        message = f"{len(failures)} of {len(pieces)} readings of chunks could not be made: {failures[0]}"
         catalog.fail(document.id, claim.owner, "preread_failed", message)
     else:
         catalog.advance(document.id, claim.owner, DocumentState.PREREAD)
     return False
 
 
-def _pieces(chunks: Sequence[ChunkRecord], context: WorkerContext, fingerprint: str) -> list[_Piece]:
-    pieces = {
-        chunk.ids_hash: _Piece(
-            chunk.token_ids, chunk_identity(fingerprint, context.preamble.ids, chunk.token_ids, Reading.OPENING)
-        )
-        for chunk in chunks
-    }
-    return list(pieces.values())
+def _missing(tenant: str, pieces: Sequence[Piece], context: WorkerContext) -> list[Piece]:
+    """The pieces whose blobs are not in the store. The catalog is told of those that it did not know to be there.
 
-
-def _wanted(tenant: str, piece: _Piece) -> WantedReading:
-    name = piece.identity
-    return WantedReading(
-        tenant, name.key, name.ids_hash, name.model_fingerprint, name.preamble_hash, name.reading,
-        name.conditioning_hash, name.profile_id,
-    )  # fmt: skip
-
-
-def _missing(tenant: str, pieces: Sequence[_Piece], context: WorkerContext) -> list[_Piece]:
-    """The pieces whose blobs are not in the store. The catalog is told of those that it did not know to be there."""
-    stored = context.store.contains(tenant, [piece.identity.key for piece in pieces])
-    readings = context.catalog.readings(tenant, [piece.identity.ids_hash for piece in pieces])
-    ready = {reading.key for reading in readings if reading.state is ReadingState.READY}
+    Blobs read behind another passage than is wanted now are removed first: the engine may hold them in its memory, and
+    takes a reading behind whatever passage.
+    """
+    records = context.catalog.readings(tenant, [piece.identity.ids_hash for piece in pieces])
+    states = {record.key: record.state for record in records}
+    keys = [piece.identity.key for piece in pieces]
+    stale = [key for key in keys if states.get(key) is ReadingState.STALE]
+    if stale:
+        context.purge.keys(tenant, stale)
+    stored = context.store.contains(tenant, keys)
     missing = []
     for piece in pieces:
         key = piece.identity.key
         if key not in stored:
             missing.append(piece)
-        elif key not in ready:
+        elif states.get(key) is not ReadingState.READY:
             found = context.store.get(tenant, piece.identity)
             if isinstance(found, Hit):
                 _report(tenant, piece, len(found.blob.data), context)
@@ -126,11 +102,11 @@ def _missing(tenant: str, pieces: Sequence[_Piece], context: WorkerContext) -> l
     return missing
 
 
-def _try_to_read(tenant: str, piece: _Piece, context: WorkerContext) -> str | None:
+def _try_to_read(tenant: str, piece: Piece, context: WorkerContext) -> str | None:
     """Why the piece could not be pre-read, None when it was. Raises EngineUnavailable: it can be later."""
     try:
-        size_bytes = context.reader.read(tenant, piece.token_ids, piece.identity)
-    except (EngineFailed, CorruptStaging, TooLarge) as error:
+        size_bytes = context.reader.read(tenant, piece.token_ids, piece.identity, piece.passage)
+    except (EngineFailed, CorruptStaging, ForeignBlob, TooLarge) as error:
         log.warning("%s was not pre-read: %s", piece.identity.key, error)
         context.catalog.reading_failed(tenant, piece.identity.key, error.message)
         return error.message
@@ -138,8 +114,14 @@ def _try_to_read(tenant: str, piece: _Piece, context: WorkerContext) -> str | No
     return None
 
 
-def _report(tenant: str, piece: _Piece, size_bytes: int, context: WorkerContext) -> None:
-    """Tell the catalog, or take the blob back where its document has been deleted meanwhile."""
-    key = piece.identity.key
-    if not context.catalog.reading_ready(tenant, key, len(piece.token_ids), size_bytes):
+def _report(tenant: str, piece: Piece, size_bytes: int, context: WorkerContext) -> None:
+    """Tell the catalog, or take the blob back where nobody wants it any more.
+
+    That is so where the document has been deleted meanwhile, and where the blob was read behind the document's own text
+    and another document has the chunk by now.
+    """
+    key, version = piece.identity.key, piece.passage_version_id
+    if not context.catalog.reading_ready(tenant, key, len(piece.token_ids), size_bytes, version):
         context.purge.keys(tenant, [key])
+    elif version is not None:
+        context.purge.foreign_passages(tenant, [piece.identity.ids_hash])

@@ -6,11 +6,11 @@ order of events leaves nothing.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.catalog import Catalog, Document, Version
+from app.core.catalog import Catalog, Document, ReadingRecord, Version
 from generator.engine import EngineClient
 from generator.errors import EngineFailed, EngineUnavailable
 from kvstore.staging import staged_path
@@ -34,9 +34,11 @@ class Purge:
 
     def document(self, document: Document) -> None:
         """Remove everything of a document whose deletion has begun, but its rows."""
-        hashes = [chunk.ids_hash for version in self._versions(document) for chunk in self.catalog.chunks_of(version)]
+        versions = self._versions(document)
+        hashes = [chunk.ids_hash for version in versions for chunk in self.catalog.chunks_of(version)]
         self.index.delete_document(document.tenant, document.id)
         self.orphans(document.tenant, hashes, excluding=document.id)
+        self._stale(document.tenant, self.catalog.readings_behind(document.tenant, versions))
         self.files.remove_document(document.tenant, document.id)
 
     def retired_version(self, version: Version) -> None:
@@ -44,6 +46,7 @@ class Purge:
         hashes = [chunk.ids_hash for chunk in self.catalog.chunks_of(version.id)]
         self.index.delete_version(version.tenant, version.document_id, version.id)
         self.orphans(version.tenant, hashes)
+        self._stale(version.tenant, self.catalog.readings_behind(version.tenant, [version.id]))
         self.files.remove_version(version.tenant, version.document_id, version.sha256)
         self.catalog.drop_version(version.id)
 
@@ -55,6 +58,22 @@ class Purge:
             self.catalog.drop_readings(tenant, keys)
             # Once more, for a worker that stored a blob before its reading was dropped.
             self.keys(tenant, keys)
+
+    def foreign_passages(self, tenant: str, ids_hashes: Iterable[str]) -> None:
+        """Remove the chunk KV among `ids_hashes` that one document's text has shaped and another document shares."""
+        self._stale(tenant, self.catalog.readings_behind_foreign_text(tenant, ids_hashes))
+
+    def _stale(self, tenant: str, readings: Sequence[ReadingRecord]) -> None:
+        """Remove chunk KV that must not be used any more, and have it read anew for the documents that share it."""
+        keys = [reading.key for reading in readings]
+        if not keys:
+            return
+        self.store.delete(tenant, keys)
+        self.catalog.mark_stale(tenant, keys)
+        # Once more, for a worker that stored a blob before its reading was stale.
+        self.keys(tenant, keys)
+        sharing = self.catalog.sharing_documents(tenant, [reading.ids_hash for reading in readings])
+        self.catalog.request_preread(tenant, set().union(*sharing.values()))
 
     def keys(self, tenant: str, keys: list[str]) -> None:
         """Remove chunk KV by key, wherever it lies."""

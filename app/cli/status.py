@@ -29,7 +29,7 @@ def state_lines(state: StatusOut) -> list[tuple[str, str]]:
     if not state.engine_ready:
         fusion = "unknown: the engine does not answer"
     elif state.fusion:
-        fusion = f"on, policy {state.policy}"
+        fusion = f"on, policy {state.policy}, conditioning {state.conditioning}"
     else:
         fusion = f"off: {state.fusion_reason}"
     documents = ", ".join(f"{count} {name}" for name, count in state.documents.items() if count) or "none"

@@ -62,7 +62,26 @@ class Settings(BaseSettings):
     max_upload_bytes: int = Field(50_000_000, ge=1, description="Largest document accepted.")
 
     system_prompt: str = Field("", description="System message of the preamble; empty: the one that ships.")
-    policy: str = Field("head@16", description="How fresh tokens are chosen: [alone:]NAME[@AMOUNT].")
+    policy: str = Field(
+        "", description="How fresh tokens are chosen, as [alone:]NAME[@AMOUNT]; empty: the gate's choice for the model."
+    )
+    conditioning: Literal["auto", "off", "neutral", "document"] = Field(
+        "auto",
+        description="Passage that chunks are also read behind: none, the neutral one that ships, or their own "
+        "document's preceding text. auto: the gate's choice for the model.",
+    )
+    opening_readings: Literal["all", "first"] = Field(
+        "all",
+        description="Where chunks are read behind a passage, which are also read right behind the preamble: all, or "
+        "those that once came first in a prompt.",
+    )
+    first_place_margin: float = Field(
+        0,
+        ge=0,
+        le=2,
+        description="How much less similar to the question than the best a chunk may be and yet come first, if it is "
+        "read right behind the preamble and the best is not; 0: the best always comes first.",
+    )
     max_answer_tokens: int = Field(256, ge=1, description="Longest answer when the request does not say.")
 
     kv_memory_bytes: int = Field(1_000_000_000, ge=0, description="Chunk KV held in the engine's memory.")

@@ -110,7 +110,9 @@ class Answering:
             if asked.policy.name is PolicyName.EXACT:
                 progress.lookups = disabled(asked.passages)
             else:
-                progress.lookups = await self._lookups.account(progress.report, generation.fingerprint, asked.passages)
+                progress.lookups = await self._lookups.account(
+                    progress.report, generation.fingerprint, asked.passages, generation.conditioned
+                )
         except (EngineUnavailable, EngineFailed) as error:
             log.warning("no report of %s: %s", asked.request_id, error)
         except Exception:

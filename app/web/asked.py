@@ -11,11 +11,13 @@ from app.core.ids import new_id
 from app.web.lookups import Lookups
 from app.web.schemas.ask import AskRequest, CacheMode
 from app.web.services import Services
+from generator.conditioning import Conditioning
 from generator.engine import EngineStatus, Sampling
 from generator.errors import QuestionTooLong
 from generator.fusion_request import FusionRequest
 from generator.policy import Policy, PolicyName, parse_policy
 from generator.prompt import Prompt, assemble
+from retrieval.ordering import prefer_first
 from retrieval.search import Passage
 
 
@@ -29,12 +31,13 @@ class ContradictoryCache(BadInput):
 
 @dataclass(frozen=True)
 class Generation:
-    """What to send to the engine."""
+    """What to send to the engine; `conditioned`: whether its chunks have two readings."""
 
     token_ids: list[int]
     request: FusionRequest
     sampling: Sampling
     fingerprint: str
+    conditioned: bool
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Preparing:
 
     def _prepare(self, ask: AskRequest, arrived: float) -> Asked:
         settings = self._services.settings
-        policy = _policy(ask, settings.policy)
+        policy = _policy(ask, self._services.default_policy)
         began = time.perf_counter()
         passages = tuple(
             self._services.retriever.retrieve(
@@ -76,37 +79,47 @@ class Preparing:
         if not passages:
             return Asked(request_id, ask.question, policy, arrived, retrieval_ms, (), None)
         status = self._services.engine.status()
+        conditioned = self._services.conditioning is not Conditioning.OFF and not policy.alone
+        if conditioned and settings.first_place_margin > 0:
+            passages = self._ordered(status, passages)
         answer_tokens = ask.max_tokens or settings.max_answer_tokens
-        passages, prompt = self._assemble(passages, ask.question, status.max_model_tokens - answer_tokens)
+        room = status.max_model_tokens - answer_tokens
+        passages, prompt = self._assemble(passages, ask.question, room, conditioned)
         if ask.cache is CacheMode.ONLY:
-            self._require_cache(status, passages)
+            self._require_cache(status, passages, conditioned)
         generation = Generation(
             prompt.token_ids,
             FusionRequest(request_id, settings.tenant, str(policy), prompt.segments),
             Sampling(answer_tokens, ask.temperature),
             status.fingerprint,
+            conditioned,
         )
         return Asked(request_id, ask.question, policy, arrived, retrieval_ms, passages, generation)
 
+    def _ordered(self, status: EngineStatus, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+        opened = self._lookups.opened(status.fingerprint, passages)
+        return tuple(prefer_first(passages, opened, self._services.settings.first_place_margin))
+
     def _assemble(
-        self, passages: tuple[Passage, ...], question: str, room: int
+        self, passages: tuple[Passage, ...], question: str, room: int, conditioned: bool
     ) -> tuple[tuple[Passage, ...], Prompt]:
         """The prompt with as many passages as fit, at least one. Raises QuestionTooLong."""
         for number in range(len(passages), 1, -1):
             try:
-                return passages[:number], self._prompt(passages[:number], question, room)
+                return passages[:number], self._prompt(passages[:number], question, room, conditioned)
             except QuestionTooLong:
                 continue
-        return passages[:1], self._prompt(passages[:1], question, room)
+        return passages[:1], self._prompt(passages[:1], question, room, conditioned)
 
-    def _prompt(self, passages: Sequence[Passage], question: str, room: int) -> Prompt:
+    def _prompt(self, passages: Sequence[Passage], question: str, room: int, conditioned: bool) -> Prompt:
         chunks = [passage.token_ids for passage in passages]
-        return assemble(self._services.tokenizer, self._services.preamble, chunks, question, max(room, 0))
+        tokenizer, preamble = self._services.tokenizer, self._services.preamble
+        return assemble(tokenizer, preamble, chunks, question, max(room, 0), conditioned=conditioned)
 
-    def _require_cache(self, status: EngineStatus, passages: Sequence[Passage]) -> None:
+    def _require_cache(self, status: EngineStatus, passages: Sequence[Passage], conditioned: bool) -> None:
         if not status.fusion:
             raise CacheIncomplete(f"The engine computes everything: {status.fusion_reason}.", "Ask with cache “auto”.")
-        missing = self._lookups.missing(status.fingerprint, passages)
+        missing = self._lookups.missing(status.fingerprint, passages, conditioned)
         if missing:
             self._lookups.have_read(missing)
             raise CacheIncomplete(

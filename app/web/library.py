@@ -45,17 +45,13 @@ class Library:
 
     def page(self, limit: int, offset: int, query: str) -> DocumentPage:
         table = self._catalog.document_table(
-            self._tenant, limit, offset, query,
-            model_fingerprint=self._services.fingerprint, preamble_hash=self._services.preamble.hash,
-        )  # fmt: skip
+            self._tenant, limit, offset, query, counted=self._services.counted_readings
+        )
         return DocumentPage(items=[document_out(row) for row in table.rows], total=table.total)
 
     def get(self, document_id: str) -> DocumentOut:
         """Raises DocumentNotFound, also for one that is being deleted."""
-        row = self._catalog.document_row(
-            self._tenant, document_id,
-            model_fingerprint=self._services.fingerprint, preamble_hash=self._services.preamble.hash,
-        )  # fmt: skip
+        row = self._catalog.document_row(self._tenant, document_id, counted=self._services.counted_readings)
         if row.document.state is DocumentState.DELETING:
             raise DocumentNotFound(f"There is no document {document_id}.", "List the documents to see their ids.")
         return document_out(row)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,12 +12,15 @@ from fastapi.concurrency import run_in_threadpool
 from app.core.catalog import Catalog, ReadingRecord
 from app.web.services import Services
 from generator.identity import chunk_identity
+from generator.prompt import chunk_readings
 from generator.report import ChunkOutcome, FusionReport
+from kvstore.errors import TierDown
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading, ids_hash
 from kvstore.lookup import explain_miss
 from kvstore.reasons import MissReason, StoreMiss
 from retrieval.search import Passage
+from workers.pieces import wanted_reading
 from workers.precompute import precompute
 
 log = logging.getLogger(__name__)
@@ -25,11 +28,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Lookup:
-    """One passage's look-up: `tier` of a hit, or `reason` of a miss."""
+    """One passage's look-up: `tier` of a hit, or `reason` of a miss.
+
+    `better` is a reading that would have served better than the one that was found; None where there is none.
+    """
 
     passage: Passage
     tier: str | None
     reason: MissReason | None
+    better: BlobIdentity | None = None
 
 
 class Lookups:
@@ -39,14 +46,18 @@ class Lookups:
         self._services = services
         self._background: set[asyncio.Task[None]] = set()
 
-    def passage_identity(self, fingerprint: str, passage: Passage) -> BlobIdentity:
-        return chunk_identity(fingerprint, self._services.preamble.ids, passage.token_ids, Reading.OPENING)
+    def missing(self, fingerprint: str, passages: Sequence[Passage], conditioned: bool) -> list[Passage]:
+        """Passages that no shared tier has KV for that serves their place. Blocking."""
+        served = self._stored({p.chunk_id: self._candidates(fingerprint, p, conditioned) for p in passages})
+        return [passage for passage in passages if passage.chunk_id not in served]
 
-    def missing(self, fingerprint: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Passages that no shared tier has KV for. Blocking."""
-        keys = {passage.chunk_id: self.passage_identity(fingerprint, passage).key for passage in passages}
-        stored = self._services.store.contains(self._services.settings.tenant, keys.values())
-        return [passage for passage in passages if keys[passage.chunk_id] not in stored]
+    def opened(self, fingerprint: str, passages: Sequence[Passage]) -> set[str]:
+        """Chunk ids of passages whose opening reading is in a shared tier; none when no tier answers. Blocking."""
+        try:
+            return self._stored({p.chunk_id: [self._identity(fingerprint, p, Reading.OPENING)] for p in passages})
+        except TierDown as error:
+            log.warning("the order of passages stays: %s", error)
+            return set()
 
     def have_read(self, passages: Iterable[Passage]) -> None:
         """Have the documents of these passages pre-read where something of them is missing. Blocking."""
@@ -57,9 +68,11 @@ class Lookups:
                 catalog=self._services.catalog, purge=self._services.purge, waker=self._services.waker,
             )  # fmt: skip
 
-    async def account(self, report: FusionReport, fingerprint: str, passages: Sequence[Passage]) -> list[Lookup]:
+    async def account(
+        self, report: FusionReport, fingerprint: str, passages: Sequence[Passage], conditioned: bool
+    ) -> list[Lookup]:
         """Turn a fused request's report into look-ups, count them, and have what is missing pre-read."""
-        lookups = await run_in_threadpool(self._explain, report, fingerprint, passages)
+        lookups = await run_in_threadpool(self._explain, report, fingerprint, passages, conditioned)
         self.in_background(run_in_threadpool(self._record, lookups))
         return lookups
 
@@ -75,13 +88,33 @@ class Lookups:
         task.add_done_callback(self._background.discard)
         return task
 
-    def _explain(self, report: FusionReport, fingerprint: str, passages: Sequence[Passage]) -> list[Lookup]:
+    def _identity(self, fingerprint: str, passage: Passage, reading: Reading) -> BlobIdentity:
+        return chunk_identity(fingerprint, self._services.preamble.ids, passage.token_ids, reading)
+
+    def _candidates(self, fingerprint: str, passage: Passage, conditioned: bool) -> list[BlobIdentity]:
+        """What the engine looks for, best first."""
+        readings = chunk_readings(passage.n, conditioned)
+        return [self._identity(fingerprint, passage, reading) for reading in readings]
+
+    def _stored(self, candidates: Mapping[str, Sequence[BlobIdentity]]) -> set[str]:
+        """The chunk ids that have any of their candidates in a shared tier. Raises TierDown when none answers."""
+        keys = {identity.key for identities in candidates.values() for identity in identities}
+        stored = self._services.store.contains(self._services.settings.tenant, keys)
+        return {
+            chunk_id
+            for chunk_id, identities in candidates.items()
+            if any(identity.key in stored for identity in identities)
+        }
+
+    def _explain(
+        self, report: FusionReport, fingerprint: str, passages: Sequence[Passage], conditioned: bool
+    ) -> list[Lookup]:
         if report.not_fused is not None:
             return disabled(passages)
         tenant = self._services.settings.tenant
         records = self._services.catalog.readings(tenant, {ids_hash(passage.token_ids) for passage in passages})
         return [
-            _lookup(passage, outcome, self.passage_identity(fingerprint, passage), records)
+            _lookup(passage, outcome, self._candidates(fingerprint, passage, conditioned), records)
             for passage, outcome in zip(passages, report.chunks, strict=True)
         ]
 
@@ -89,8 +122,13 @@ class Lookups:
         tenant = self._services.settings.tenant
         try:
             count(self._services.catalog, tenant, lookups, datetime.now(UTC))
+            for lookup in lookups:
+                if lookup.better is not None:
+                    self._services.catalog.wish_reading(wanted_reading(tenant, lookup.better))
             self.have_read(
-                lookup.passage for lookup in lookups if lookup.reason not in (None, MissReason.DISABLED)
+                lookup.passage
+                for lookup in lookups
+                if lookup.better is not None or lookup.reason not in (None, MissReason.DISABLED)
             )
         except Exception:
             log.exception("the look-ups of an answer were not counted")
@@ -116,10 +154,12 @@ def count(catalog: Catalog, tenant: str, lookups: Sequence[Lookup], now: datetim
 
 
 def _lookup(
-    passage: Passage, outcome: ChunkOutcome, identity: BlobIdentity, records: Sequence[ReadingRecord]
+    passage: Passage, outcome: ChunkOutcome, candidates: Sequence[BlobIdentity], records: Sequence[ReadingRecord]
 ) -> Lookup:
+    best, identity = candidates[0], candidates[-1]
     if outcome.tier is not None:
-        return Lookup(passage, outcome.tier, None)
+        second_best = outcome.reading is not None and outcome.reading != best.reading
+        return Lookup(passage, outcome.tier, None, best if second_best else None)
     reason = str(outcome.reason)
     if reason not in list(StoreMiss):
         return Lookup(passage, None, MissReason(reason))
@@ -127,4 +167,5 @@ def _lookup(
     others = [
         record for record in records if record.ids_hash == identity.ids_hash and record.key != identity.key
     ]
-    return Lookup(passage, None, explain_miss(StoreMiss(reason), own, others, expected=identity))
+    better = best if best is not identity else None
+    return Lookup(passage, None, explain_miss(StoreMiss(reason), own, others, expected=identity), better)

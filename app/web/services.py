@@ -4,11 +4,13 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from app.core.catalog import Catalog
+from app.core.catalog import Catalog, CountedReadings
 from app.core.settings import Settings
 from generator.chat import ModelTokenizer
+from generator.conditioning import Conditioning, readings_of_every_chunk
 from generator.engine import EngineClient
 from generator.fingerprint import model_fingerprint
+from generator.in_force import effective_conditioning, effective_policy
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
 from kvstore.store import ChunkStore
@@ -42,6 +44,22 @@ class Services:
     purge: Purge
     waker: Waker
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def conditioning(self) -> Conditioning:
+        """What is in force for this model."""
+        return effective_conditioning(self.settings)
+
+    @property
+    def default_policy(self) -> str:
+        """What is in force for this model when a request names no policy."""
+        return effective_policy(self.settings)
+
+    @property
+    def counted_readings(self) -> CountedReadings:
+        """Those that a chunk must have to count as pre-read."""
+        readings = readings_of_every_chunk(self.conditioning, self.settings.opening_readings)
+        return CountedReadings(readings, self.fingerprint, self.preamble.hash)
 
     async def close(self) -> None:
         await self.engine.aclose()

@@ -32,7 +32,6 @@ class System:
         self._services = services
         self._catalog = services.catalog
         self._tenant = services.settings.tenant
-        self._shown = {"model_fingerprint": services.fingerprint, "preamble_hash": services.preamble.hash}
 
     def readiness(self) -> Readiness:
         parts = [
@@ -46,7 +45,7 @@ class System:
 
     def status(self) -> StatusOut:
         engine = self._engine_status()
-        counts = self._catalog.chunk_counts(self._tenant, **self._shown)
+        counts = self._catalog.chunk_counts(self._tenant, counted=self._services.counted_readings)
         settings = self._services.settings
         return StatusOut(
             model=settings.model,
@@ -54,7 +53,8 @@ class System:
             engine_ready=engine is not None,
             fusion=engine is not None and engine.fusion,
             fusion_reason=engine.fusion_reason if engine else "the engine does not answer",
-            policy=settings.policy,
+            policy=self._services.default_policy,
+            conditioning=self._services.conditioning,
             documents={str(state): count for state, count in self._catalog.state_counts(self._tenant).items()},
             chunks=counts.chunks,
             chunks_ready=counts.ready,
@@ -75,7 +75,9 @@ class System:
 
     def cache(self, limit: int, offset: int) -> CacheReport:
         totals = self._catalog.lookup_totals(self._tenant)
-        table = self._catalog.document_table(self._tenant, limit, offset, **self._shown)
+        table = self._catalog.document_table(
+            self._tenant, limit, offset, counted=self._services.counted_readings
+        )
         return CacheReport(
             lookups=totals.lookups,
             hits=totals.hit_chunks,

@@ -65,6 +65,27 @@ def test_a_chunk_is_pre_read_right_behind_the_preamble() -> None:
     assert [s.kind for s in prompt.segments] == [SegmentKind.PREAMBLE, SegmentKind.CHUNK]
 
 
+def test_a_chunk_is_pre_read_behind_its_conditioning_passage() -> None:
+    passage = LETTERS.encode("something before")
+    prompt = chunk_prompt(PREAMBLE, CHUNKS[0], passage)
+    assert prompt.token_ids == [*PREAMBLE.ids, *passage, *CHUNKS[0]]
+    assert [s.kind for s in prompt.segments] == [SegmentKind.PREAMBLE, SegmentKind.TEXT, SegmentKind.CHUNK]
+    assert [s.readings for s in prompt.segments[1:]] == [(), ()]
+
+
+def test_a_passage_that_is_kept_itself_is_taken_from_the_store() -> None:
+    prompt = chunk_prompt(PREAMBLE, CHUNKS[0], LETTERS.encode("neutral"), passage_stored=True)
+    assert prompt.segments[1].readings == (Reading.OPENING,)
+
+
+def test_conditioned_readings_serve_every_place_and_the_first_prefers_an_opening_one() -> None:
+    prompt = assemble(LETTERS, PREAMBLE, [*CHUNKS, LETTERS.encode("third")], "why?", 1000, conditioned=True)
+    chunks = [s.readings for s in prompt.segments if s.kind is SegmentKind.CHUNK]
+    assert chunks == [(Reading.OPENING, Reading.CONDITIONED), (Reading.CONDITIONED,), (Reading.CONDITIONED,)]
+    others = {s.readings for s in prompt.segments if s.kind is not SegmentKind.CHUNK}
+    assert others == {(Reading.OPENING,)}
+
+
 def test_the_preamble_is_pre_read_alone() -> None:
     prompt = chunk_prompt(PREAMBLE, PREAMBLE.ids)
     assert prompt.token_ids == list(PREAMBLE.ids)

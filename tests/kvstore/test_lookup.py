@@ -48,6 +48,7 @@ OTHER_READING = replace(READY, reading=Reading.CONDITIONED)
         (StoreMiss.ABSENT, replace(READY, state=ReadingState.WANTED), [], MissReason.NOT_PRECOMPUTED),
         (StoreMiss.ABSENT, replace(READY, state=ReadingState.FAILED), [], MissReason.NOT_PRECOMPUTED),
         (StoreMiss.ABSENT, replace(READY, state=ReadingState.WANTED), [OTHER_MODEL], MissReason.STALE_MODEL),
+        (StoreMiss.ABSENT, replace(READY, state=ReadingState.STALE), [OTHER_MODEL], MissReason.STALE_PASSAGE),
         (StoreMiss.ABSENT, READY, [OTHER_MODEL], MissReason.EVICTED),
         (StoreMiss.CORRUPT, READY, [], MissReason.CORRUPT),
         (StoreMiss.CORRUPT, None, [], MissReason.CORRUPT),

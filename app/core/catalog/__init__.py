@@ -15,6 +15,7 @@ from app.core.catalog.errors import (
 from app.core.catalog.records import (
     ChunkCounts,
     ChunkRecord,
+    CountedReadings,
     Document,
     DocumentPage,
     DocumentRow,
@@ -33,6 +34,7 @@ __all__ = [
     "ChunkCounts",
     "ChunkRecord",
     "ClaimLost",
+    "CountedReadings",
     "DatabaseUnavailable",
     "Document",
     "DocumentGone",

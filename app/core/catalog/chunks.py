@@ -1,6 +1,6 @@
 """Chunks of versions: text, place and token ids."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,25 @@ class Chunks(Database):
                 )
                 found |= {row[0].id: _named(row) for row in session.execute(query)}
         return [found[chunk_id] for chunk_id in dict.fromkeys(ids) if chunk_id in found]
+
+    def sharing_documents(
+        self, tenant: str, ids_hashes: Iterable[str], excluding: str | None = None
+    ) -> dict[str, set[str]]:
+        """The live documents that have a chunk with these token ids, by ids hash; the document `excluding` left out."""
+        query = (
+            select(StoredChunk.ids_hash, StoredChunk.document_id)
+            .join(StoredVersion, StoredVersion.id == StoredChunk.version_id)
+            .where(StoredChunk.tenant == tenant, StoredVersion.state != VersionState.RETIRED)
+            .distinct()
+        )
+        if excluding is not None:
+            query = query.where(StoredChunk.document_id != excluding)
+        found: dict[str, set[str]] = {}
+        with self._read() as session:
+            for batch in batches(ids_hashes):
+                for ids_hash, document_id in session.execute(query.where(StoredChunk.ids_hash.in_(batch))):
+                    found.setdefault(ids_hash, set()).add(document_id)
+        return found
 
 
 _SELECT: Select[StoredChunk, str, str] = select(StoredChunk, StoredDocument.name, StoredDocument.title).join(

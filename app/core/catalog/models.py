@@ -122,7 +122,10 @@ class StoredChunk(Base):
 
 class StoredReading(Base):
     __tablename__ = "readings"
-    __table_args__ = (Index("ix_readings_tenant_ids_hash", "tenant", "ids_hash"),)
+    __table_args__ = (
+        Index("ix_readings_tenant_ids_hash", "tenant", "ids_hash"),
+        Index("ix_readings_tenant_passage_version_id", "tenant", "passage_version_id"),
+    )
 
     tenant: Mapped[str] = mapped_column(String(63), primary_key=True)
     key: Mapped[str] = mapped_column(String(64), primary_key=True)
@@ -138,6 +141,7 @@ class StoredReading(Base):
     error: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(UtcTime)
     updated_at: Mapped[datetime] = mapped_column(UtcTime)
+    passage_version_id: Mapped[str | None] = mapped_column(String(64))
 
 
 class StoredRollup(Base):

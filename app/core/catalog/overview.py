@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, distinct, func, select
+from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
 from app.core.catalog.database import Database
 from app.core.catalog.documents import document_records, live_versions, page_of_documents
 from app.core.catalog.errors import DocumentNotFound
 from app.core.catalog.models import StoredChunk, StoredDocument, StoredDocumentLookups, StoredReading, StoredVersion
-from app.core.catalog.records import ChunkCounts, Document, DocumentRow, DocumentTable
+from app.core.catalog.records import ChunkCounts, CountedReadings, Document, DocumentRow, DocumentTable
 from app.core.catalog.states import DocumentState, ReadingState, VersionState
 
-_OPENING = "opening"
+_OPENING = CountedReadings()
 
 
 class Overview(Database):
-    """`chunks_ready` counts chunks whose opening reading is ready, `kv_bytes` blobs of either reading.
+    """`chunks_ready` counts chunks whose counted readings are all ready, `kv_bytes` blobs of either reading.
 
-    Both look only at the given model and preamble; None means any. Blobs that documents share count in each.
+    Both look only at the counted model and preamble. Blobs that documents share count in each.
     """
 
     def document_table(
@@ -29,30 +29,20 @@ class Overview(Database):
         offset: int = 0,
         query: str = "",
         *,
-        model_fingerprint: str | None = None,
-        preamble_hash: str | None = None,
+        counted: CountedReadings = _OPENING,
     ) -> DocumentTable:
         """The same page of documents as `list_documents`, with their numbers."""
-        ready = _ready(model_fingerprint, preamble_hash)
         with self._read() as session:
             stored, total = page_of_documents(session, tenant, limit, offset, query)
-            return DocumentTable(tuple(_rows(session, stored, ready)), total)
+            return DocumentTable(tuple(_rows(session, stored, counted)), total)
 
-    def document_row(
-        self,
-        tenant: str,
-        document_id: str,
-        *,
-        model_fingerprint: str | None = None,
-        preamble_hash: str | None = None,
-    ) -> DocumentRow:
+    def document_row(self, tenant: str, document_id: str, *, counted: CountedReadings = _OPENING) -> DocumentRow:
         """One document with its numbers. Raises DocumentNotFound."""
-        ready = _ready(model_fingerprint, preamble_hash)
         with self._read() as session:
             stored = session.get(StoredDocument, document_id)
             if stored is None or stored.tenant != tenant:
                 raise DocumentNotFound(f"There is no document {document_id}.", "List the documents to see their ids.")
-            return _rows(session, [stored], ready)[0]
+            return _rows(session, [stored], counted)[0]
 
     def state_counts(self, tenant: str) -> dict[DocumentState, int]:
         """How many documents are in each state; states without any are left out."""
@@ -64,9 +54,7 @@ class Overview(Database):
         with self._read() as session:
             return {DocumentState(state): count for state, count in session.execute(query)}
 
-    def chunk_counts(
-        self, tenant: str, *, model_fingerprint: str | None = None, preamble_hash: str | None = None
-    ) -> ChunkCounts:
+    def chunk_counts(self, tenant: str, *, counted: CountedReadings = _OPENING) -> ChunkCounts:
         """Chunks of all published versions."""
         current = (
             select(func.count())
@@ -74,13 +62,9 @@ class Overview(Database):
             .join(StoredVersion, StoredVersion.id == StoredChunk.version_id)
             .where(StoredChunk.tenant == tenant, StoredVersion.state == VersionState.CURRENT)
         )
-        has_opening = (
-            select(StoredReading.key)
-            .where(_ready(model_fingerprint, preamble_hash), StoredReading.reading == _OPENING)
-            .exists()
-        )
+        preread = current.where(*_all_ready(counted))
         with self._read() as session:
-            return ChunkCounts(session.scalar(current) or 0, session.scalar(current.where(has_opening)) or 0)
+            return ChunkCounts(session.scalar(current) or 0, session.scalar(preread) or 0)
 
 
 @dataclass(frozen=True)
@@ -95,27 +79,35 @@ class _Kv:
     kv_bytes: int = 0
 
 
-def _ready(model_fingerprint: str | None, preamble_hash: str | None) -> ColumnElement[bool]:
+def _all_ready(counted: CountedReadings) -> list[ColumnElement[bool]]:
+    """True for chunks that have every counted reading."""
+    return [
+        select(StoredReading.key).where(_ready(counted), StoredReading.reading == reading).exists()
+        for reading in counted.readings
+    ]
+
+
+def _ready(counted: CountedReadings) -> ColumnElement[bool]:
     """Joins chunks to their ready readings."""
     conditions = [
         StoredReading.tenant == StoredChunk.tenant,
         StoredReading.ids_hash == StoredChunk.ids_hash,
         StoredReading.state == ReadingState.READY,
     ]
-    if model_fingerprint is not None:
-        conditions.append(StoredReading.model_fingerprint == model_fingerprint)
-    if preamble_hash is not None:
-        conditions.append(StoredReading.preamble_hash == preamble_hash)
+    if counted.model_fingerprint is not None:
+        conditions.append(StoredReading.model_fingerprint == counted.model_fingerprint)
+    if counted.preamble_hash is not None:
+        conditions.append(StoredReading.preamble_hash == counted.preamble_hash)
     return and_(*conditions)
 
 
-def _rows(session: Session, stored: Sequence[StoredDocument], ready: ColumnElement[bool]) -> list[DocumentRow]:
+def _rows(session: Session, stored: Sequence[StoredDocument], counted: CountedReadings) -> list[DocumentRow]:
     documents = document_records(session, stored)
     ids = [document.id for document in documents]
     shown = {document.id: document.current_version_id or document.pending_version_id for document in documents}
     versions = {version.id: version for version in live_versions(session, ids)}
     sizes = _sizes(session, list(versions))
-    kv = _kv(session, list(versions), ready)
+    kv = _kv(session, list(versions), counted)
     lookups = {
         row.document_id: row
         for row in session.scalars(select(StoredDocumentLookups).where(StoredDocumentLookups.document_id.in_(ids)))
@@ -152,23 +144,22 @@ def _sizes(session: Session, version_ids: Sequence[str]) -> dict[str, _Sizes]:
     return {version_id: _Sizes(chunks, int(tokens)) for version_id, chunks, tokens in session.execute(query)}
 
 
-def _kv(session: Session, version_ids: Sequence[str], ready: ColumnElement[bool]) -> dict[str, _Kv]:
-    opened = (
-        select(StoredChunk.version_id, func.count(distinct(StoredChunk.id)))
-        .join(StoredReading, ready)
-        .where(StoredChunk.version_id.in_(version_ids), StoredReading.reading == _OPENING)
+def _kv(session: Session, version_ids: Sequence[str], counted: CountedReadings) -> dict[str, _Kv]:
+    preread = (
+        select(StoredChunk.version_id, func.count())
+        .where(StoredChunk.version_id.in_(version_ids), *_all_ready(counted))
         .group_by(StoredChunk.version_id)
     )
     # Two equal chunks of one document share one blob, hence the distinct.
     blobs = (
         select(StoredChunk.version_id, StoredReading.key, StoredReading.bytes)
-        .join(StoredReading, ready)
+        .join(StoredReading, _ready(counted))
         .where(StoredChunk.version_id.in_(version_ids))
         .distinct()
         .subquery()
     )
     stored = select(blobs.c.version_id, func.sum(blobs.c.bytes)).group_by(blobs.c.version_id)
-    chunks_ready = dict(session.execute(opened).all())
+    chunks_ready = dict(session.execute(preread).all())
     return {
         version_id: _Kv(chunks_ready.get(version_id, 0), int(size)) for version_id, size in session.execute(stored)
     }

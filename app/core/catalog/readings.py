@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import delete, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, case, delete, func, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from app.core.catalog.batches import batches
 from app.core.catalog.claims import held_document
 from app.core.catalog.database import Database
-from app.core.catalog.models import StoredChunk, StoredReading, StoredVersion
+from app.core.catalog.models import StoredChunk, StoredDocument, StoredReading, StoredVersion
 from app.core.catalog.records import ReadingRecord, WantedReading
-from app.core.catalog.states import ReadingState, VersionState
+from app.core.catalog.states import DocumentState, ReadingState, VersionState
 from app.core.catalog.text import made_storable
 from app.core.catalog.upsert import upsert
 
@@ -24,8 +25,9 @@ class Readings(Database):
     """
 
     def want_readings(self, document_id: str, owner: str, wanted: Sequence[WantedReading]) -> None:
-        """Note readings that are to be made for a document; failed ones are wanted anew, ready ones stay ready.
+        """Note readings that are to be made for a document.
 
+        Failed ones are wanted anew, ready ones stay ready; those made behind another passage are stale.
         Raises: WorkRefused.
         """
         with self._write() as session:
@@ -37,15 +39,79 @@ class Readings(Database):
         with self._write() as session:
             _want(session, [wanted], self._clock())
 
-    def reading_ready(self, tenant: str, key: str, n_tokens: int, size_bytes: int) -> bool:
-        """Note that the blob is stored. False: nobody wants it any more, and the caller has to remove it."""
-        return self._update_reading(
-            tenant, key, {"state": ReadingState.READY, "n_tokens": n_tokens, "bytes": size_bytes, "error": None}
-        )
+    def wish_reading(self, wanted: WantedReading) -> bool:
+        """Note that an answer could have used this reading. False: no live document has the chunk any more."""
+        with self._write() as session:
+            live = (
+                select(StoredDocument.id)
+                .join(StoredChunk, StoredChunk.document_id == StoredDocument.id)
+                .where(
+                    StoredChunk.tenant == wanted.tenant,
+                    StoredChunk.ids_hash == wanted.ids_hash,
+                    StoredDocument.state != DocumentState.DELETING,
+                )
+                .limit(1)
+                .with_for_update(read=True, key_share=True, of=StoredDocument)  # a deletion waits, or came first
+            )
+            if session.scalar(live) is None:
+                return False
+            _want(session, [wanted], self._clock())
+            return True
+
+    def reading_ready(
+        self, tenant: str, key: str, n_tokens: int, size_bytes: int, passage_version_id: str | None = None
+    ) -> bool:
+        """Note that the blob is stored, read behind text of that version if of any.
+
+        False: nobody wants it any more, or not behind that text, and the caller has to remove it.
+        """
+        made: dict[str, str | int | None] = {
+            "state": ReadingState.READY,
+            "n_tokens": n_tokens,
+            "bytes": size_bytes,
+            "error": None,
+        }
+        wanted = StoredReading.passage_version_id.is_not_distinct_from(passage_version_id)
+        return self._update_reading(tenant, key, made, wanted)
 
     def reading_failed(self, tenant: str, key: str, error: str) -> bool:
         """Note why the reading could not be made. False: nobody wants it any more."""
         return self._update_reading(tenant, key, {"state": ReadingState.FAILED, "error": made_storable(error)})
+
+    def mark_stale(self, tenant: str, keys: Iterable[str]) -> None:
+        """These readings' blobs, made or being made, must not be used; they are wanted behind another passage."""
+        with self._write() as session:
+            for batch in batches(keys):
+                session.execute(
+                    update(StoredReading)
+                    .where(StoredReading.tenant == tenant, StoredReading.key.in_(batch))
+                    .values(state=ReadingState.STALE, passage_version_id=None, updated_at=self._clock())
+                )
+
+    def readings_behind(self, tenant: str, version_ids: Iterable[str]) -> list[ReadingRecord]:
+        """Readings, of whatever chunk, whose passage is text of these versions, ordered by key."""
+        query = select(StoredReading).where(StoredReading.tenant == tenant)
+        return self._select(query, StoredReading.passage_version_id, version_ids)
+
+    def readings_behind_foreign_text(self, tenant: str, ids_hashes: Iterable[str]) -> list[ReadingRecord]:
+        """Those readings of these token ids, ordered by key, whose passage is text of one document while another live
+        document has the chunk too."""
+        shaped_by = select(StoredVersion.document_id).where(StoredVersion.id == StoredReading.passage_version_id)
+        version = aliased(StoredVersion)
+        others = (
+            select(StoredChunk.id)
+            .join(version, version.id == StoredChunk.version_id)
+            .where(
+                StoredChunk.tenant == tenant,
+                StoredChunk.ids_hash == StoredReading.ids_hash,
+                StoredChunk.document_id.is_distinct_from(shaped_by.scalar_subquery()),
+                version.state != VersionState.RETIRED,
+            )
+        )
+        query = select(StoredReading).where(
+            StoredReading.tenant == tenant, StoredReading.passage_version_id.is_not(None), others.exists()
+        )
+        return self._select(query, StoredReading.ids_hash, ids_hashes)
 
     def readings(self, tenant: str, ids_hashes: Iterable[str]) -> list[ReadingRecord]:
         """Every reading of these token ids: all states, models and preambles, ordered by key."""
@@ -81,11 +147,13 @@ class Readings(Database):
         with self._read() as session:
             return int(session.scalar(query) or 0)
 
-    def _update_reading(self, tenant: str, key: str, values: dict[str, str | int | None]) -> bool:
+    def _update_reading(
+        self, tenant: str, key: str, values: dict[str, str | int | None], *conditions: ColumnElement[bool]
+    ) -> bool:
         with self._write() as session:
             updated = session.scalar(
                 update(StoredReading)
-                .where(StoredReading.tenant == tenant, StoredReading.key == key)
+                .where(StoredReading.tenant == tenant, StoredReading.key == key, *conditions)
                 .values(**values, updated_at=self._clock())
                 .returning(StoredReading.key)
             )
@@ -108,19 +176,33 @@ class Readings(Database):
             if excluding is not None:
                 shared = shared.where(StoredChunk.document_id != excluding)
             query = query.where(~shared.exists())
+        return self._select(query, StoredReading.ids_hash, ids_hashes)
+
+    def _select(
+        self, query: Select[StoredReading], column: InstrumentedAttribute[Any], values: Iterable[str]
+    ) -> list[ReadingRecord]:
         found: list[ReadingRecord] = []
         with self._read() as session:
-            for batch in batches(ids_hashes):
-                found += [_record(row) for row in session.scalars(query.where(StoredReading.ids_hash.in_(batch)))]
+            for batch in batches(values):
+                found += [_record(row) for row in session.scalars(query.where(column.in_(batch)))]
         return sorted(found, key=lambda record: record.key)
 
 
 def _want(session: Session, wanted: Sequence[WantedReading], now: datetime) -> None:
     insert = upsert(session, StoredReading)
+    passage_changed = StoredReading.conditioning_hash != insert.excluded.conditioning_hash
+    is_stale = StoredReading.state == ReadingState.STALE
     statement = insert.on_conflict_do_update(
         index_elements=["tenant", "key"],
-        set_={"state": insert.excluded.state, "error": None, "updated_at": insert.excluded.updated_at},
-        where=StoredReading.state == ReadingState.FAILED,
+        set_={
+            # Stale ones stay so until they are made: their old blobs may not have been removed yet.
+            "state": case((or_(passage_changed, is_stale), ReadingState.STALE.value), else_=insert.excluded.state),
+            "conditioning_hash": insert.excluded.conditioning_hash,
+            "passage_version_id": insert.excluded.passage_version_id,
+            "error": None,
+            "updated_at": insert.excluded.updated_at,
+        },
+        where=or_(passage_changed, is_stale, StoredReading.state == ReadingState.FAILED),
     )
     rows = [
         {
@@ -130,6 +212,7 @@ def _want(session: Session, wanted: Sequence[WantedReading], now: datetime) -> N
             "model_fingerprint": reading.model_fingerprint,
             "preamble_hash": reading.preamble_hash,
             "conditioning_hash": reading.conditioning_hash,
+            "passage_version_id": reading.passage_version_id,
             "profile_id": reading.profile_id,
             "reading": reading.reading,
             "state": ReadingState.WANTED,
@@ -152,6 +235,7 @@ def _record(stored: StoredReading) -> ReadingRecord:
         model_fingerprint=stored.model_fingerprint,
         preamble_hash=stored.preamble_hash,
         conditioning_hash=stored.conditioning_hash,
+        passage_version_id=stored.passage_version_id,
         profile_id=stored.profile_id,
         reading=stored.reading,
         state=ReadingState(stored.state),

@@ -78,7 +78,10 @@ class ChunkRecord:
 
 @dataclass(frozen=True)
 class WantedReading:
-    """A reading that is to be made. Hashes and key are hex; `conditioning_hash` and `profile_id` are "" if none."""
+    """A reading that is to be made. Hashes and key are hex; `conditioning_hash` and `profile_id` are "" if none.
+
+    `passage_version_id` is the version whose text the passage is; None: there is no passage, or it is nobody's text.
+    """
 
     tenant: str
     key: str
@@ -88,6 +91,7 @@ class WantedReading:
     reading: str
     conditioning_hash: str = ""
     profile_id: str = ""
+    passage_version_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,16 @@ class ReadingRecord:
     error: str | None
     created_at: datetime
     updated_at: datetime
+    passage_version_id: str | None = None
+
+
+@dataclass(frozen=True)
+class CountedReadings:
+    """A chunk is pre-read when all these readings of it are ready; only those of a model and preamble, unless None."""
+
+    readings: tuple[str, ...] = ("opening",)
+    model_fingerprint: str | None = None
+    preamble_hash: str | None = None
 
 
 @dataclass(frozen=True)
@@ -188,7 +202,7 @@ class DocumentTable:
 
 @dataclass(frozen=True)
 class ChunkCounts:
-    """Chunks of all published versions of a tenant, and how many of them have their opening reading."""
+    """Chunks of all published versions of a tenant, and how many of them are pre-read."""
 
     chunks: int
     ready: int

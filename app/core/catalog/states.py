@@ -24,8 +24,12 @@ class VersionState(StrEnum):
 
 
 class ReadingState(StrEnum):
-    """`ready` says that the blob was stored once, not that no tier has evicted it since."""
+    """`ready` says that the blob was stored once, not that no tier has evicted it since.
+
+    `stale`: wanted anew, because the passage that its blob was read behind is no longer the right one.
+    """
 
     WANTED = "wanted"
+    STALE = "stale"
     READY = "ready"
     FAILED = "failed"

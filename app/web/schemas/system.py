@@ -28,6 +28,7 @@ class StatusOut(BaseModel):
     fusion: bool = Field(description="Whether this model's chunk KV can be fused.")
     fusion_reason: str | None = Field(description="Why not, where it cannot.")
     policy: str = Field(description="The policy in force when a request names none.")
+    conditioning: str = Field(description="The passage that chunks are also read behind: off, neutral or document.")
     documents: dict[str, int] = Field(description="Documents by state.")
     chunks: int = Field(description="Chunks of all documents.")
     chunks_ready: int = Field(description="Chunks whose KV is kept.")

@@ -4,6 +4,7 @@ const REASONS: Record<string, string> = {
   expired: "Expired",
   stale_model: "Made for another model",
   stale_preamble: "Made for another preamble",
+  stale_passage: "Made behind another passage",
   stale_profile: "Made for another profile",
   corrupt: "Damaged on the way",
   load_timeout: "Loaded too slowly",

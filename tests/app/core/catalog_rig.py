@@ -1,5 +1,6 @@
 """Short words for what the catalog's tests set up."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
@@ -53,7 +54,9 @@ class Library:
         assert self.catalog.claim(document.id, "worker", 60)
         self.catalog.want_readings(document.id, "worker", wanted)
         for reading in wanted:
-            assert self.catalog.reading_ready(reading.tenant, reading.key, 4, size_bytes)
+            assert self.catalog.reading_ready(
+                reading.tenant, reading.key, 4, size_bytes, reading.passage_version_id
+            )
         self.catalog.release(document.id, "worker")
 
 
@@ -70,3 +73,10 @@ def wanted(text: str, model: str = "model", preamble: str = "preamble", reading:
     """A reading of a chunk with this text."""
     key = ids_hash("/".join((text, model, preamble, reading)))
     return WantedReading(TENANT, key, ids_hash(text), model, preamble, reading)
+
+
+def behind(text: str, passage: str, version_id: str | None = None) -> WantedReading:
+    """A conditioned reading of a chunk with this text behind a passage, which is text of that version if of any."""
+    return replace(
+        wanted(text, reading="conditioned"), conditioning_hash=ids_hash(passage), passage_version_id=version_id
+    )

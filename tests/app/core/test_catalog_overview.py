@@ -2,7 +2,7 @@
 
 from catalog_rig import TENANT, Clock, Library, wanted
 
-from app.core.catalog import Catalog, ChunkCounts, DocumentState
+from app.core.catalog import Catalog, ChunkCounts, CountedReadings, DocumentState
 
 
 def test_a_row_shows_the_numbers_of_the_version_that_answers(catalog: Catalog, library: Library, clock: Clock) -> None:
@@ -39,12 +39,29 @@ def test_only_opening_readings_of_the_model_in_use_make_a_chunk_ready(catalog: C
         wanted("three", reading="conditioned"),
         size_bytes=10,
     )
-    row = catalog.document_row(TENANT, document.id, model_fingerprint="model", preamble_hash="preamble")
+    in_use = CountedReadings(("opening",), "model", "preamble")
+    row = catalog.document_row(TENANT, document.id, counted=in_use)
     assert (row.chunks_ready, row.kv_bytes) == (1, 30)
     assert catalog.document_row(TENANT, document.id).chunks_ready == 3
-    assert catalog.document_table(TENANT, model_fingerprint="older").rows[0].chunks_ready == 1
-    counts = catalog.chunk_counts(TENANT, model_fingerprint="model", preamble_hash="preamble")
-    assert counts == ChunkCounts(chunks=3, ready=1)
+    older = CountedReadings(model_fingerprint="older")
+    assert catalog.document_table(TENANT, counted=older).rows[0].chunks_ready == 1
+    assert catalog.chunk_counts(TENANT, counted=in_use) == ChunkCounts(chunks=3, ready=1)
+
+
+def test_a_chunk_is_ready_when_every_reading_that_counts_is(catalog: Catalog, library: Library) -> None:
+    document = library.add("travel.md")
+    library.publish(document, "both", "opening", "conditioned", "neither")
+    library.preread(
+        document,
+        wanted("both"),
+        wanted("both", reading="conditioned"),
+        wanted("opening"),
+        wanted("conditioned", reading="conditioned"),
+    )
+    for readings, ready in ((("opening",), 2), (("conditioned",), 2), (("opening", "conditioned"), 1)):
+        counted = CountedReadings(readings)
+        assert catalog.chunk_counts(TENANT, counted=counted) == ChunkCounts(chunks=4, ready=ready)
+        assert catalog.document_row(TENANT, document.id, counted=counted).chunks_ready == ready
 
 
 def test_a_table_pages_and_searches_like_the_list(catalog: Catalog, library: Library, clock: Clock) -> None:
