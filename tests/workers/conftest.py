@@ -1,5 +1,5 @@
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from staging_engine import FINGERPRINT, StagingEngine
@@ -7,17 +7,15 @@ from staging_engine import FINGERPRINT, StagingEngine
 from app.core.catalog import Catalog, Document
 from app.core.settings import Settings
 from generator.chat import ModelTokenizer
-from generator.identity import piece_identity
 from generator.model_source import resolve_model
 from generator.preamble import build_preamble
-from generator.prompt import fixed_pieces
-from kvstore.key import Reading
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
 from retrieval.embedding import Embedder
 from retrieval.qdrant_index import QdrantIndex
 from workers.context import WorkerContext
 from workers.files import DocumentFiles
+from workers.pieces import Pieces
 from workers.purge import Purge
 
 
@@ -89,15 +87,13 @@ def add(context):
 
 @pytest.fixture
 def leftovers(context):
-    """Everything that documents leave behind, counted; the KV of preamble and numbers belongs to none."""
+    """Everything that documents leave behind, counted; what is pre-read for all of them belongs to none."""
 
     def count() -> dict[str, int]:
         tenant = context.settings.tenant
         root = context.settings.state_dir
-        fixed = {
-            piece_identity(FINGERPRINT, context.preamble.ids, ids, Reading.OPENING).key
-            for ids in fixed_pieces(context.tokenizer, context.preamble, context.settings.top_k)
-        }
+        neutral = context.settings.model_copy(update={"conditioning": "neutral"})
+        fixed = {piece.identity.key for piece in Pieces(replace(context, settings=neutral), FINGERPRINT).fixed()}
         return {
             "documents": context.catalog.list_documents(tenant).total,
             "vectors": context.index.count(tenant),

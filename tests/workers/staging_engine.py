@@ -10,17 +10,28 @@ from generator.errors import CaptureFailed, EngineUnavailable
 from generator.fusion_request import FusionRequest
 from generator.identity import capture_identity
 from kvstore.chunk_kv import ChunkKV
+from kvstore.key import Reading
 from kvstore.staging import write_staged
 
 FINGERPRINT = "ab" * 32
 
 
+@dataclass(frozen=True)
+class Capture:
+    """What was read, as which reading, and behind which passage."""
+
+    ids: tuple[int, ...]
+    reading: Reading
+    passage: tuple[int, ...]
+
+
 @dataclass
 class StagingEngine:
     """`before` is called ahead of each capture; `fails` names token ids that cannot be captured, `loses` those whose
-    staged file somebody else has taken."""
+    staged file somebody else has taken. `captured` are the token ids of `captures`."""
 
     staging_dir: Path
+    captures: list[Capture] = field(default_factory=list)
     captured: list[tuple[int, ...]] = field(default_factory=list)
     purged: list[str] = field(default_factory=list)
     fails: set[tuple[int, ...]] = field(default_factory=set)
@@ -46,6 +57,9 @@ class StagingEngine:
         if ids in self.loses:
             return
         write_staged(self.staging_dir, capture_identity(request, token_ids, FINGERPRINT), ChunkKV(layers, layers))
+        first = request.segments[0]
+        passage = tuple(token_ids[first.end : target.start])
+        self.captures.append(Capture(ids, request.capture, passage))
         self.captured.append(ids)
 
     def purge(self, tenant: str, keys: list[str]) -> None:
