@@ -1,0 +1,80 @@
+"""Variants as written: `READING:SELECTOR[@AMOUNT][+OPTION[=VALUE]]…`."""
+
+import re
+from dataclasses import dataclass, fields
+
+from app.core.errors import BadInput
+
+SCORES = ("impact", "hkvd", "hkvdkv", "true", "random", "impact*hkvdkv", "impact*true", "impactv", "oracle")
+SELECTORS = ("none", "head", "everything", "cacheblend-released", *SCORES)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How scores become positions.
+
+    layers: layers the question's attention is summed over, as `10`, `8-12`, `10.15.20` or `all`; ‑ empty: the middle.
+    norm: attention shares of `all` visible tokens, of the `context`, or of the `candidates` alone.
+    pool: over the question's tokens, `sum`, `max`, or the `last` token's alone.
+    pick: over query heads, `sum` or `max`.
+    smooth: width of the moving average over neighbours.  spread: width of the moving maximum.
+    span: choose whole spans of that many tokens.  join: fill gaps of up to that many tokens between chosen ones.
+    head: first tokens of each chunk that are always chosen.  shift: move the rest by the chosen tokens' mean change.
+    stages: choose in that many steps, looking again after each.  topheads: only the heads that calibrate best.
+    """
+
+    layers: str = ""
+    norm: str = "all"
+    pool: str = "sum"
+    pick: str = "sum"
+    smooth: int = 1
+    spread: int = 1
+    span: int = 1
+    join: int = 0
+    head: int = 0
+    shift: int = 0
+    stages: int = 1
+
+
+@dataclass(frozen=True)
+class Variant:
+    """`amount`: for `head` tokens a chunk, otherwise the share of the fused context's tokens."""
+
+    text: str
+    reading: str
+    selector: str
+    amount: float
+    options: Options
+
+
+def parse_variant(text: str) -> Variant:
+    """Raises BadInput."""
+    found = re.fullmatch(r"([^:]+):([a-z*-]+)(?:@([0-9.]+))?((?:\+[a-z]+(?:=[^+]+)?)*)", text)
+    if not found or found[2] not in SELECTORS:
+        raise BadInput(f"“{text}” is not a variant.", f"Write READING:SELECTOR@AMOUNT; selectors: {SELECTORS}.")
+    amount = float(found[3] or {"head": "16", "cacheblend-released": ".16"}.get(found[2], ".15"))
+    return Variant(text, found[1], found[2], amount, _options(text, found[4]))
+
+
+def layer_numbers(text: str, layers: int) -> list[int]:
+    """The layers that `Options.layers` names, of a model with `layers` layers."""
+    if text == "all":
+        return list(range(layers))
+    if not text:
+        return list(range(layers * 2 // 5, layers * 3 // 5))
+    numbers: list[int] = []
+    for part in text.split("."):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def _options(text: str, written: str) -> Options:
+    known = {field.name: type(field.default) for field in fields(Options)}
+    values: dict[str, str | int] = {}
+    for part in written.split("+")[1:]:
+        name, equals, value = part.partition("=")
+        if name not in known:
+            raise BadInput(f"“{text}”: {name} is not an option.", f"Options: {', '.join(known)}.")
+        values[name] = known[name](value if equals else "1")
+    return Options(**values)  # type: ignore[arg-type]
