@@ -22,12 +22,16 @@ from generator.engine_config import EngineConfig
 from generator.fingerprint import model_fingerprint
 from generator.fusion_request import FusionRequest, Segment, SegmentKind
 from generator.identity import chunk_identity
+from generator.preamble import Preamble
+from generator.prompt import chunk_prompt
 from generator.report import FusionReport
 from generator.vllm.notes import Notes
 from generator.vllm.scheduler_side import SchedulerSide
 from generator.vllm.worker_side import WorkerSide
 from kvstore.blob import encode_blob
+from kvstore.chunk_kv import ChunkKV
 from kvstore.codec import LOSSLESS
+from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 from kvstore.staging import read_staged, staged_path
 from kvstore.store import ChunkStore
@@ -137,9 +141,11 @@ class Rig:
     def fused(self, ids: Sequence[int], request: FusionRequest, max_tokens: int = 1) -> Answer:
         return self.ask([(ids, request)], max_tokens)[0]
 
-    def capture(self, ids: Sequence[int], segments: tuple[Segment, ...]) -> str | None:
+    def capture(
+        self, ids: Sequence[int], segments: tuple[Segment, ...], reading: Reading = Reading.OPENING
+    ) -> str | None:
         """Pre-read the last segment; returns the problem the engine noted."""
-        request = FusionRequest(new_id("pre"), TENANT, "none", segments, capture=Reading.OPENING)
+        request = FusionRequest(new_id("pre"), TENANT, "none", segments, capture=reading)
         self.ask([(ids, request)])
         # One more step lets the engine notice that the request has finished.
         self.exact([5, 6, 7])
@@ -157,6 +163,20 @@ class Rig:
             assert problem is None, problem
             identity, kv = read_staged(staged_path(Path(self.config.staging_dir), key))
             self.store.put(TENANT, encode_blob(kv, identity, LOSSLESS))
+
+    def preread_behind(self, preamble: Sequence[int], passage: Sequence[int], *chunks: Sequence[int]) -> None:
+        """Capture the chunks behind preamble and passage, and put those conditioned readings into the store."""
+        for chunk in chunks:
+            prompt = chunk_prompt(Preamble(tuple(preamble), ()), chunk, passage, passage_stored=True)
+            problem = self.capture(prompt.token_ids, prompt.segments, Reading.CONDITIONED)
+            assert problem is None, problem
+            identity, kv = self.staged(preamble, chunk, Reading.CONDITIONED)
+            self.store.put(TENANT, encode_blob(kv, identity, LOSSLESS))
+
+    def staged(self, preamble: Sequence[int], chunk: Sequence[int], reading: Reading) -> tuple[BlobIdentity, ChunkKV]:
+        """What was captured of a chunk."""
+        key = chunk_identity(self.config.fingerprint, preamble, chunk, reading).key
+        return read_staged(staged_path(Path(self.config.staging_dir), key))
 
 
 def wait_for_note(notes: Notes, request_id: str) -> dict[str, Any]:
