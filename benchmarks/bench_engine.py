@@ -4,7 +4,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,42 +12,101 @@ from tempfile import TemporaryDirectory
 
 from app.core.errors import SetupError
 from app.core.settings import Settings
+from benchmarks.context import Piece
 from generator.chat import ModelTokenizer
 from generator.chunk_reader import ChunkReader
+from generator.conditioning import Conditioning, neutral_passage, passages
 from generator.engine import EngineClient, EngineStatus
 from generator.errors import EngineUnavailable
-from generator.identity import piece_identity
+from generator.identity import chunk_identity, piece_identity
 from generator.launch import engine_command
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
-from generator.prompt import fixed_pieces
-from kvstore.key import Reading
+from generator.prompt import Prompt, assemble, fixed_pieces
+from generator.traces import PROCESSOR, traces_dir
+from kvstore.key import Reading, chunk_key
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
 
-TENANT = "bench"
 _POLL_SECONDS = 0.25
+
+
+def tenant_of(conditioning: Conditioning) -> str:
+    """Readings behind different passages share a key: a tenant each keeps them apart."""
+    return f"bench-{conditioning}"
 
 
 @dataclass(frozen=True)
 class BenchEngine:
+    """`traces`: where the engine leaves the distributions that requests ask for."""
+
     client: EngineClient
     status: EngineStatus
     tokenizer: ModelTokenizer
     preamble: Preamble
     reader: ChunkReader
+    traces: Path
 
-    def preread(self, chunks: list[list[int]]) -> None:
-        """Pre-read the preamble, the numbers and the chunks' opening KV."""
-        for ids in [*fixed_pieces(self.tokenizer, self.preamble, len(chunks)), *chunks]:
-            identity = piece_identity(self.status.fingerprint, self.preamble.ids, ids, Reading.OPENING)
-            self.reader.read(TENANT, ids, identity)
+    def prompt(
+        self, pieces: Sequence[Piece], question: str, answer_tokens: int, *, conditioned: bool = False
+    ) -> Prompt:
+        """Raises QuestionTooLong where prompt and answer do not fit the model."""
+        limit = self.status.max_model_tokens - answer_tokens
+        chunks = [piece.ids for piece in pieces]
+        return assemble(self.tokenizer, self.preamble, chunks, question, limit, conditioned=conditioned)
+
+    def preread_fixed(self, chunks: int, conditioning: Conditioning) -> None:
+        """Pre-read what every prompt of up to `chunks` chunks shares: preamble, numbers, the neutral passage."""
+        fixed = fixed_pieces(self.tokenizer, self.preamble, chunks)
+        if conditioning is not Conditioning.OFF:
+            fixed.append(neutral_passage(self.tokenizer))
+        for ids in fixed:
+            self._read_opening(tenant_of(conditioning), ids)
+
+    def preread(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
+        """Pre-read chunks as a prompt in this order wants them: without conditioning each right behind the preamble;
+        with it the first one so, and the others behind their passage."""
+        tenant = tenant_of(conditioning)
+        for place, piece in enumerate(pieces):
+            if place == 0 or conditioning is Conditioning.OFF:
+                self._read_opening(tenant, piece.ids)
+            else:
+                self._read_conditioned(tenant, piece, conditioning)
+
+    def preread_both(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
+        """Pre-read both readings of every chunk, as the service does where it conditions."""
+        for piece in pieces:
+            self._read_opening(tenant_of(conditioning), piece.ids)
+            if conditioning is not Conditioning.OFF:
+                self._read_conditioned(tenant_of(conditioning), piece, conditioning)
+
+    def forget(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
+        """Drop the chunks' KV, so that a long run does not fill the disk."""
+        keys = [
+            chunk_key(self.status.fingerprint, self.preamble.ids, piece.ids, reading)
+            for piece in pieces
+            for reading in Reading
+        ]
+        self.client.purge(tenant_of(conditioning), keys)
+
+    def _read_opening(self, tenant: str, ids: Sequence[int]) -> None:
+        identity = piece_identity(self.status.fingerprint, self.preamble.ids, ids, Reading.OPENING)
+        self.reader.read(tenant, ids, identity)
+
+    def _read_conditioned(self, tenant: str, piece: Piece, conditioning: Conditioning) -> None:
+        before = [piece.before] if piece.before else []
+        passage = passages(self.tokenizer, conditioning).of(before, shared=False)
+        identity = chunk_identity(
+            self.status.fingerprint, self.preamble.ids, piece.ids, Reading.CONDITIONED, passage.token_ids
+        )
+        self.reader.read(tenant, piece.ids, identity, passage)
 
 
 @contextmanager
-def bench_engine(settings: Settings) -> Iterator[BenchEngine]:
+def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchEngine]:
     """Start the engine for the configured model, wait until it serves, stop it at the end.
 
+    `traced` loads the processor that keeps distributions and forces tokens (`generator.traces`).
     Raises SetupError with the end of its log when it does not come up in `engine_start_seconds`.
     """
     with TemporaryDirectory(prefix="preread-bench-") as folder:
@@ -56,10 +115,12 @@ def bench_engine(settings: Settings) -> Iterator[BenchEngine]:
         own = own.model_copy(update={"engine_port": _free_port(), "engine_url": ""})
         model = resolve_model(own)
         command, environment = engine_command(own, model)
+        if traced:
+            command += ["--logits-processors", PROCESSOR]
         with (state / "engine.log").open("wb") as log:
             process = subprocess.Popen(
                 command,
-                env={**os.environ, **environment, "PREREAD_STATE_DIR": folder},
+                env={**os.environ, **environment, **_folders(own)},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -70,10 +131,19 @@ def bench_engine(settings: Settings) -> Iterator[BenchEngine]:
             preamble = build_preamble(tokenizer, own)
             store = ChunkStore([DiskTier(own.effective_kv_dir, own.kv_disk_bytes)])
             reader = ChunkReader(client, store, own.effective_staging_dir, preamble)
-            yield BenchEngine(client, status, tokenizer, preamble, reader)
+            traces = traces_dir(own.effective_staging_dir)
+            yield BenchEngine(client, status, tokenizer, preamble, reader, traces)
         finally:
             process.terminate()
             process.wait()
+
+
+def _folders(settings: Settings) -> dict[str, str]:
+    return {
+        "PREREAD_STATE_DIR": str(settings.state_dir),
+        "PREREAD_KV_DIR": str(settings.effective_kv_dir),
+        "PREREAD_STAGING_DIR": str(settings.effective_staging_dir),
+    }
 
 
 def _free_port() -> int:

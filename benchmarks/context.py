@@ -6,7 +6,7 @@ from math import ceil
 from random import Random
 
 from benchmarks.datasets import Passage, Question
-from benchmarks.datasets.files import BadData
+from benchmarks.errors import BadData
 from benchmarks.words import holds
 from generator.chat import ChatTokenizer
 from retrieval.chunking import split

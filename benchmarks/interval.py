@@ -1,4 +1,4 @@
-"""A mean with its interval, by resampling the questions."""
+"""A figure over questions with its interval, by resampling the questions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -13,9 +13,9 @@ _EDGES = (2.5, 97.5)
 
 @dataclass(frozen=True)
 class Interval:
-    """`low` … `high` holds 95 % of the bootstrap's means. All None where nothing could be measured."""
+    """`low` … `high` holds 95 % of the bootstrap's values. All None where nothing could be measured."""
 
-    mean: float | None
+    value: float | None
     low: float | None
     high: float | None
     n: int
@@ -27,6 +27,11 @@ class Interval:
 def mean_of(values: Sequence[float]) -> Interval:
     """Mean of one value a question."""
     return interval_of(values, lambda rows: rows[..., 0].mean(axis=-1))
+
+
+def median_of(values: Sequence[float]) -> Interval:
+    """Median of one value a question."""
+    return interval_of(values, lambda rows: np.asarray(np.median(rows[..., 0], axis=-1)))
 
 
 def interval_of(

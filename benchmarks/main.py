@@ -2,12 +2,11 @@
 
 import typer
 
+from benchmarks.lab.command import lab
+from benchmarks.quality import quality
 from benchmarks.ttft import ttft
 
 bench = typer.Typer(help="Measure speed and quality on this machine.", no_args_is_help=True)
 bench.command()(ttft)
-
-
-@bench.callback()
-def _several_commands() -> None:
-    """Keeps `ttft` a command of its own while it is the only one."""
+bench.command()(quality)
+bench.command()(lab)

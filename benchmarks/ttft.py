@@ -1,159 +1,118 @@
 """`preread bench ttft`: time to first token of each policy, paired with exact in one run."""
 
-import asyncio
 import json
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import median, quantiles
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
-from app.core.errors import BadInput
-from app.core.ids import new_id
 from app.core.settings import get_settings
-from benchmarks.bench_engine import TENANT, BenchEngine, bench_engine
-from benchmarks.corpus import HANDBOOK, chunks_of_text
+from benchmarks.bench_engine import BenchEngine, bench_engine
+from benchmarks.corpus import HANDBOOK, pieces_of_text
 from benchmarks.machine import provenance
-from generator.engine import Delta, EngineClient, Sampling
-from generator.fusion_request import FusionRequest
-from generator.policy import parse_policy
-from generator.prompt import Prompt, assemble
-from generator.report import FusionReport
+from benchmarks.plots import check_plot, plot_lines
+from benchmarks.sweep import at_fixed_fresh, context_lengths, slopes_of
+from benchmarks.timing import Case, measure, times
+from benchmarks.ttft_table import slope_table, ttft_table
+from benchmarks.variant import EXACT, Variant, policy_names
+from generator.conditioning import Conditioning
 
 QUESTION = "What does the handbook say about the working day?"
-_EXACT = "exact"
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One request: seconds to its first token, and the engine's report."""
-
-    ttft_s: float
-    report: FusionReport
+DEFAULT_POLICIES = "exact,alone:none,alone:hkvd@.15,none,head@16,impact"
 
 
 def ttft(
     chunks: Annotated[int, typer.Option(min=1, help="Chunks in the prompt.")] = 6,
     chunk_tokens: Annotated[int, typer.Option(min=1, help="Tokens in each chunk.")] = 512,
-    policies: Annotated[str, typer.Option(help="Comma-separated; exact is always measured.")] = "exact,none,head@16",
+    policies: Annotated[str, typer.Option(help="Comma-separated; exact is always measured.")] = DEFAULT_POLICIES,
+    conditioning: Annotated[Conditioning, typer.Option(help="What later chunks are read behind.")] = Conditioning.OFF,
+    context_tokens: Annotated[str, typer.Option(help="Context lengths to compare, such as 1024,2048,4096.")] = "",
+    fresh_tokens: Annotated[int, typer.Option(min=1, help="Fresh tokens at every one of these lengths.")] = 256,
     rounds: Annotated[int, typer.Option(min=1, help="Measured rounds, each with every policy once.")] = 9,
     text: Annotated[Path, typer.Option(help="Folder of Markdown or text to cut chunks from.")] = HANDBOOK,
+    plot: Annotated[Path | None, typer.Option(help="SVG file for TTFT against context length.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Time to first token, exact and fused, in an engine of its own."""
+    """Time to first token, exact and fused, in an engine of its own.
+
+    With --context-tokens at several lengths: policies with a share of fresh tokens then get the share that makes
+    --fresh-tokens fresh at each, so that only what was reused grows.
+    """
     settings = get_settings()
+    check_plot(plot)
     names = policy_names(policies)
+    lengths = context_lengths(context_tokens) or [chunks * chunk_tokens]
     console = Console(stderr=True)
     console.print("starting an engine …")
-    with bench_engine(settings) as engine:
-        pieces = chunks_of_text(engine.tokenizer, text, chunks, chunk_tokens)
-        with Progress(console=console) as progress:
-            bar = progress.add_task("pre-reading", total=1)
-            engine.preread(pieces)
-            progress.update(bar, completed=1)
-            bar = progress.add_task("measuring", total=rounds + 1)
-            samples = asyncio.run(_measure(engine, pieces, names, rounds, lambda: progress.advance(bar)))
-        limit = engine.status.max_model_tokens
-        prompt_tokens = len(_prompt(engine, pieces, limit).token_ids)
-    result = {
+    with bench_engine(settings) as engine, Progress(console=console) as progress:
+        bar = progress.add_task("pre-reading", total=len(lengths))
+        by_length = {}
+        for length in lengths:
+            fixed = at_fixed_fresh(names, length, fresh_tokens) if context_tokens else names
+            by_length[length] = _cases(engine, text, length, chunk_tokens, fixed, conditioning)
+            progress.advance(bar)
+        cases = [case for each in by_length.values() for case in each]
+        bar = progress.add_task("measuring", total=rounds + 1)
+        answers = iter(measure(engine.client.url, cases, rounds, lambda: progress.advance(bar)))
+    shared = {
         **provenance(settings.model),
-        "chunks": chunks,
         "chunk_tokens": chunk_tokens,
-        "prompt_tokens": prompt_tokens,
+        "conditioning": conditioning,
         "rounds": rounds,
-        "policies": {name: summary(samples, name) for name in names},
     }
+    tables = []
+    for length, mine in by_length.items():
+        samples = {case.variant.policy: next(answers) for case in mine}
+        tables.append(
+            {
+                "context_tokens": length,
+                "chunks": -(-length // chunk_tokens),
+                "prompt_tokens": len(mine[0].prompt.token_ids),
+                "policies": {policy: times(each, samples[EXACT]) for policy, each in samples.items()},
+            }
+        )
+    if not context_tokens:
+        result = {**shared, **tables[0]}
+    else:
+        result = {**shared, "fresh_tokens": fresh_tokens, "lengths": tables, "slopes": slopes_of(names, tables)}
+    if plot:
+        _plot(plot, names, tables, shared["model"])
     if as_json:
         typer.echo(json.dumps(result))
-    else:
-        Console().print(_table(result))
+        return
+    for table in tables:
+        Console().print(ttft_table({**shared, **table}))
+    if context_tokens:
+        Console().print(slope_table(result))
 
 
-def policy_names(policies: str) -> list[str]:
-    names = [str(parse_policy(name)) for name in policies.split(",")]
-    if len(set(names)) != len(names):
-        raise BadInput(f"“{policies}” names a policy twice.", "Name each policy once.")
-    return [_EXACT, *(name for name in names if name != _EXACT)]
+def _cases(
+    engine: BenchEngine,
+    text: Path,
+    context_tokens: int,
+    chunk_tokens: int,
+    policies: Sequence[str],
+    conditioning: Conditioning,
+) -> list[Case]:
+    """Pre-read the chunks of one context length; the requests to be timed with it."""
+    pieces = pieces_of_text(engine.tokenizer, text, context_tokens, chunk_tokens)
+    variants = [Variant(policy, conditioning) for policy in policies]
+    for reading in {variant.reading for variant in variants}:
+        engine.preread_fixed(len(pieces), reading)
+        engine.preread(pieces, reading)
+    return [Case(variant, engine.prompt(pieces, QUESTION, 2, conditioned=variant.conditioned)) for variant in variants]
 
 
-def _prompt(engine: BenchEngine, pieces: Sequence[list[int]], limit: int) -> Prompt:
-    return assemble(engine.tokenizer, engine.preamble, pieces, QUESTION, limit - 1)
-
-
-async def _measure(
-    engine: BenchEngine, pieces: Sequence[list[int]], names: Sequence[str], rounds: int, step: Callable[[], object]
-) -> dict[str, list[Sample]]:
-    """The first round warms up and is dropped; the order turns by one policy every round."""
-    client = EngineClient(engine.client.url)
-    prompt = _prompt(engine, pieces, engine.status.max_model_tokens)
-    samples: dict[str, list[Sample]] = {name: [] for name in names}
-    try:
-        for number in range(rounds + 1):
-            turn = number % len(names)
-            for name in (*names[turn:], *names[:turn]):
-                sample = await _ask(client, prompt, name)
-                if number:
-                    samples[name].append(sample)
-            step()
-    finally:
-        await client.aclose()
-    return samples
-
-
-async def _ask(client: EngineClient, prompt: Prompt, policy: str) -> Sample:
-    # A tenant of its own salts an exact request uniquely: nothing is found in vLLM's prefix cache.
-    tenant = new_id("bench").replace("_", "-") if policy == _EXACT else TENANT
-    request = FusionRequest(new_id("ask"), tenant, policy, prompt.segments)
-    began = time.perf_counter()
-    first: float | None = None
-    async for event in client.generate(prompt.token_ids, request, Sampling(max_tokens=2)):
-        if isinstance(event, Delta) and first is None:
-            first = time.perf_counter() - began
-    if first is None:
-        raise BadInput(f"The model answered nothing under {policy}.", "Try another model or text.")
-    return Sample(first, await client.report(request.request_id))
-
-
-def summary(samples: dict[str, list[Sample]], name: str) -> dict[str, Any]:
-    mine = samples[name]
-    ratios = [exact.ttft_s / this.ttft_s for exact, this in zip(samples[_EXACT], mine, strict=True)]
-    times = [sample.ttft_s for sample in mine]
-    return {
-        "ttft_s": median(times),
-        "ttft_quartiles_s": _quartiles(times),
-        "speedup": median(ratios),
-        "speedup_quartiles": _quartiles(ratios),
-        "load_s": median(sample.report.load_s for sample in mine),
-        "select_s": median(sample.report.select_s for sample in mine),
-        "recompute_s": median(sample.report.recompute_s for sample in mine),
-        "effective_recompute": median(sample.report.effective_recompute or 0.0 for sample in mine),
-        "not_fused": mine[0].report.not_fused,
-        "n": len(mine),
+def _plot(path: Path, names: Sequence[str], tables: Sequence[dict[str, Any]], model: str) -> None:
+    lines = {
+        name: [
+            (table["context_tokens"], row["ttft_s"])
+            for table in tables
+            for row in [list(table["policies"].values())[place]]
+        ]
+        for place, name in enumerate(names)
     }
-
-
-def _quartiles(values: Sequence[float]) -> list[float]:
-    return [values[0], values[0]] if len(values) == 1 else quantiles(values, n=4)[::2]
-
-
-def _table(result: dict[str, Any]) -> Table:
-    title = f"{result['model']}: {result['prompt_tokens']} prompt tokens, median of {result['rounds']} rounds"
-    columns = ("policy", "TTFT", "times sooner", "load", "select", "recompute", "fresh")
-    table = Table(*columns, title=title, caption=result["machine"])
-    for name, row in result["policies"].items():
-        table.add_row(
-            name,
-            f"{row['ttft_s']:.3f} s",
-            f"{row['speedup']:.1f}",
-            f"{row['load_s'] * 1000:.0f} ms",
-            f"{row['select_s'] * 1000:.0f} ms",
-            f"{row['recompute_s'] * 1000:.0f} ms",
-            f"{row['effective_recompute']:.1%}",
-        )
-    return table
+    plot_lines(path, lines, "context tokens", "median time to first token (s)", model)

@@ -1,7 +1,7 @@
 """The client of the engine: vLLM's OpenAI-compatible server with our connector, reached over HTTP."""
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +32,13 @@ class EngineStatus:
 
 @dataclass(frozen=True)
 class Sampling:
-    """`logprobs`: how many log-probabilities per token to return, None: none."""
+    """`logprobs`: how many log-probabilities per token to return, None: none. `extra`: vLLM's own `vllm_xargs`."""
 
     max_tokens: int
     temperature: float = 0.0
     seed: int | None = None
     logprobs: int | None = None
+    extra: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,8 @@ def _completion_body(
         "kv_transfer_params": request.to_params(),
         "stream": stream,
     }
+    if sampling.extra:
+        body["vllm_xargs"] = dict(sampling.extra)
     if stream:
         body["stream_options"] = {"include_usage": True}
     return body

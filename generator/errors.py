@@ -7,6 +7,7 @@
     │   └── QuestionTooLong         preamble, passages, question and answer do not fit the model
     ├── SetupError
     │   ├── ModelNotFound           the model's setting names nothing usable
+    │   ├── BadGate                 the file with the model's gate result cannot be used
     │   └── TokenizerUnavailable    the model's folder has no tokenizer or chat template that can be used
     ├── Unavailable
     │   └── EngineUnavailable       the engine does not answer
@@ -31,6 +32,10 @@ class QuestionTooLong(BadInput):
 
 class ModelNotFound(SetupError):
     code = "model_not_found"
+
+
+class BadGate(SetupError):
+    code = "bad_gate"
 
 
 class TokenizerUnavailable(SetupError):

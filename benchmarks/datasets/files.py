@@ -6,11 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from app.core.errors import BadInput
-
-
-class BadData(BadInput):
-    code = "bad_data"
+from benchmarks.errors import BadData
 
 
 def read_json(folder: Path, name: str, pattern: str) -> Any:

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets.files import BadData, read_json, shape_of
+from benchmarks.datasets.files import read_json, shape_of
 from benchmarks.datasets.question import Passage, Question
+from benchmarks.errors import BadData
 
 _NAME = "musique"
 _ANSWERABLE = "answerable_ids.txt"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from benchmarks.context import in_context
 from benchmarks.datasets import Passage, Question
-from benchmarks.datasets.files import BadData
+from benchmarks.errors import BadData
 from generator.chat import ChatFrame
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.datasets import QuestionSet, load_questions
-from benchmarks.datasets.files import BadData
+from benchmarks.errors import BadData
 
 SETS = list(QuestionSet)
 
@@ -102,7 +102,7 @@ def test_a_folder_without_the_sets_file_is_named_with_what_it_lacks(tmp_path: Pa
         load_questions(name, tmp_path)
 
 
-@pytest.mark.parametrize(("name", "other"), permutations(SETS, 2))
+@pytest.mark.parametrize(("name", "other"), list(permutations(SETS, 2)))
 def test_the_file_of_another_set_is_refused(tmp_path: Path, name: QuestionSet, other: QuestionSet) -> None:
     path = next(MAKERS[other](tmp_path).glob("*.json"))
     (tmp_path / "answerable_ids.txt").write_text("0")
