@@ -8,6 +8,7 @@ import xxhash
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 _BLOCK_BYTES = 1 << 22
+_QUANTISATION = ("quantize_config.json", "quant_config.json", "hf_quant_config.json")
 _TOKENIZER = ("tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt")
 _IGNORED_CONFIG = ("_name_or_path", "transformers_version", "torch_dtype", "dtype")
 
@@ -15,6 +16,7 @@ _IGNORED_CONFIG = ("_name_or_path", "transformers_version", "torch_dtype", "dtyp
 def model_fingerprint(folder: Path, dtype: str) -> str:
     """Hex BLAKE2b-256 over weights, configuration (RoPE and attention settings are in it), tokenizer and `dtype`.
 
+    How weights are quantised stands in the configuration, or in a file of its own where the tool that did it keeps one.
     Every byte of the weights counts, as a fine-tuned model may differ in a few layers alone; they are digested with
     XXH3-128, so that reading them is what takes the time.
     """
@@ -27,6 +29,11 @@ def model_fingerprint(folder: Path, dtype: str) -> str:
     for path in sorted(path for pattern in _WEIGHTS for path in folder.glob(pattern)):
         _add(digest, path.name.encode())
         _add(digest, _digest(path))
+    for name in _QUANTISATION:
+        path = folder / name
+        if path.exists():
+            _add(digest, name.encode())
+            _add(digest, path.read_bytes())
     for name in _TOKENIZER:
         path = folder / name
         _add(digest, path.read_bytes() if path.exists() else b"")

@@ -44,10 +44,14 @@ def test_the_same_model_has_the_same_fingerprint_wherever_it_lies(tmp_path: Path
     assert model_fingerprint(one, "bfloat16") == model_fingerprint(other, "bfloat16")
 
 
-def test_weights_rope_tokenizer_and_precision_each_change_the_fingerprint(tmp_path: Path) -> None:
+def test_weights_rope_quantisation_tokenizer_and_precision_each_change_the_fingerprint(tmp_path: Path) -> None:
     folder = model_folder(tmp_path / "model")
     seen = {model_fingerprint(folder, "bfloat16"), model_fingerprint(folder, "float32")}
     model_folder(folder, rope_theta=500000.0)
+    seen.add(model_fingerprint(folder, "bfloat16"))
+    model_folder(folder, quantization_config={"quant_method": "gptq", "bits": 4})
+    seen.add(model_fingerprint(folder, "bfloat16"))
+    (folder / "quantize_config.json").write_text('{"bits": 8}')
     seen.add(model_fingerprint(folder, "bfloat16"))
     (folder / "tokenizer.json").write_text('{"added": 1}')
     seen.add(model_fingerprint(folder, "bfloat16"))
@@ -55,7 +59,7 @@ def test_weights_rope_tokenizer_and_precision_each_change_the_fingerprint(tmp_pa
     weights[len(weights) // 2] ^= 1
     (folder / "model.safetensors").write_bytes(weights)
     seen.add(model_fingerprint(folder, "bfloat16"))
-    assert len(seen) == 5
+    assert len(seen) == 7
 
 
 def test_the_engine_is_started_with_our_connector_worker_and_routes(tmp_path: Path) -> None:
