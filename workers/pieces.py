@@ -39,7 +39,7 @@ class Pieces:
     def __init__(self, context: WorkerContext, fingerprint: str) -> None:
         self._context = context
         self._fingerprint = fingerprint
-        conditioning = effective_conditioning(context.settings)
+        conditioning = effective_conditioning(context.settings, fingerprint)
         self._passages = passages(context.tokenizer, conditioning)
         self._of_every_chunk = readings_of_every_chunk(conditioning, context.settings.opening_readings)
 

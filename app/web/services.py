@@ -48,12 +48,12 @@ class Services:
     @property
     def conditioning(self) -> Conditioning:
         """What is in force for this model."""
-        return effective_conditioning(self.settings)
+        return effective_conditioning(self.settings, self.fingerprint)
 
     @property
     def default_policy(self) -> str:
         """What is in force for this model when a request names no policy."""
-        return effective_policy(self.settings)
+        return effective_policy(self.settings, self.fingerprint)
 
     @property
     def counted_readings(self) -> CountedReadings:

@@ -1,16 +1,37 @@
+from pathlib import Path
+
 import pytest
 
 from app.core.settings import Settings
 from generator.conditioning import Conditioning
+from generator.gate import GateResult, conservative, gate_path, save_gate
 from generator.in_force import effective_conditioning, effective_policy
+
+FINGERPRINT = "ab" * 32
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Path:
+    """A state folder with a gate result for the model."""
+    result = GateResult(FINGERPRINT, "impact@.08", Conditioning.NEUTRAL, 0.05, 512, {"data": "made up"})
+    save_gate(gate_path(tmp_path, FINGERPRINT), result)
+    return tmp_path
 
 
 @pytest.mark.parametrize("conditioning", list(Conditioning))
-def test_what_is_set_is_in_force(conditioning: Conditioning) -> None:
-    settings = Settings(conditioning=conditioning, policy="alone:none")
-    assert (effective_policy(settings), effective_conditioning(settings)) == ("alone:none", conditioning)
+def test_what_is_set_is_in_force_whatever_the_gate_chose(gated: Path, conditioning: Conditioning) -> None:
+    settings = Settings(state_dir=gated, conditioning=conditioning, policy="alone:none")
+    assert effective_policy(settings, FINGERPRINT) == "alone:none"
+    assert effective_conditioning(settings, FINGERPRINT) is conditioning
 
 
-def test_a_model_without_a_gate_result_has_a_policy_and_no_conditioning() -> None:
-    settings = Settings()
-    assert (effective_policy(settings), effective_conditioning(settings)) == ("head@16", Conditioning.OFF)
+def test_what_is_not_set_is_the_gates_choice(gated: Path) -> None:
+    settings = Settings(state_dir=gated)
+    assert effective_policy(settings, FINGERPRINT) == "impact@.08"
+    assert effective_conditioning(settings, FINGERPRINT) is Conditioning.NEUTRAL
+
+
+def test_a_model_without_a_gate_result_runs_conservatively(gated: Path) -> None:
+    settings = Settings(state_dir=gated)
+    assert effective_policy(settings, "cd" * 32) == conservative().policy
+    assert effective_conditioning(settings, "cd" * 32) is Conditioning.OFF
