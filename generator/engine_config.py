@@ -14,7 +14,7 @@ class EngineConfig:
 
     `impact_layers`: whose attention from the question chooses under `impact`; empty: layers spread over the middle.
     `hkvd_layer`: where `hkvd` compares. Requests that name no share of fresh tokens get one between `share_floor` and
-    `share_ceiling`.
+    `share_ceiling`. `step_fresh_tokens`: what requests that join one step beside running answers may compute afresh.
     """
 
     fingerprint: str
@@ -28,6 +28,7 @@ class EngineConfig:
     hkvd_layer: int = 1
     share_floor: float = 0.15
     share_ceiling: float = 0.15
+    step_fresh_tokens: int = 512
 
     @classmethod
     def from_settings(cls, settings: Settings, fingerprint: str) -> "EngineConfig":

@@ -20,7 +20,13 @@ class DecodedChunks:
         self._limit_bytes = limit_bytes
         self._entries: OrderedDict[tuple[str, str], tuple[BlobIdentity, ChunkKV]] = OrderedDict()
         self._bytes = 0
+        self._deletions = 0
         self._lock = Lock()
+
+    @property
+    def deletions(self) -> int:
+        """How many times something was deleted."""
+        return self._deletions
 
     @property
     def nbytes(self) -> int:
@@ -37,11 +43,14 @@ class DecodedChunks:
         identity.check(expected)
         return kv
 
-    def put(self, tenant: str, identity: BlobIdentity, kv: ChunkKV) -> None:
-        """Keep chunk KV; what alone is over the limit is not kept."""
+    def put(self, tenant: str, identity: BlobIdentity, kv: ChunkKV, deletions: int) -> None:
+        """Keep chunk KV; what alone is over the limit is not kept.
+
+        `deletions` as they were before the store was asked: what was read before a deletion is not kept after it.
+        """
         with self._lock:
             self._drop((tenant, identity.key))
-            if kv.nbytes > self._limit_bytes:
+            if kv.nbytes > self._limit_bytes or deletions != self._deletions:
                 return
             self._entries[tenant, identity.key] = identity, kv
             self._bytes += kv.nbytes
@@ -50,6 +59,7 @@ class DecodedChunks:
 
     def delete(self, tenant: str, keys: list[str]) -> None:
         with self._lock:
+            self._deletions += 1
             for key in keys:
                 self._drop((tenant, key))
 

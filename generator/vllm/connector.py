@@ -17,10 +17,12 @@ from vllm.distributed.kv_transfer.kv_connector.v1.base import (
     KVConnectorHandshakeMetadata,
     KVConnectorMetadata,
     KVConnectorRole,
+    KVConnectorWorkerMetadata,
 )
 
 from generator.engine_config import EngineConfig
-from generator.vllm.metadata import FusionMetadata
+from generator.vllm.admission import Admission
+from generator.vllm.metadata import Fetches, FusionMetadata
 from generator.vllm.scheduler_side import SchedulerSide
 from generator.vllm.stores import engine_store
 from generator.vllm.worker_side import WorkerSide
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from vllm.v1.core.kv_cache_manager import KVCacheBlocks
     from vllm.v1.core.sched.output import SchedulerOutput
     from vllm.v1.kv_cache_interface import KVCacheConfig
+    from vllm.v1.outputs import KVConnectorOutput
     from vllm.v1.request import Request
     from vllm.v1.worker.gpu_model_runner import GPUModelRunner
 
@@ -51,8 +54,11 @@ class FusionConnector(KVConnectorBase_V1):
         self._worker: WorkerSide | None = None
         self._scheduler: SchedulerSide | None = None
         if role is KVConnectorRole.SCHEDULER:
-            store = engine_store(self._engine_config)
-            self._scheduler = SchedulerSide(store, self._engine_config.fingerprint)
+            config = self._engine_config
+            admission = Admission(vllm_config.parallel_config.world_size, config.step_fresh_tokens)
+            self._scheduler = SchedulerSide(
+                engine_store(config), config.fingerprint, config.share_ceiling, admission
+            )
 
     @property
     def requires_kv_delivery(self) -> bool:
@@ -121,7 +127,15 @@ class FusionConnector(KVConnectorBase_V1):
         if self._worker is not None:
             self._worker.close()
 
-    def get_num_new_matched_tokens(self, request: "Request", num_computed_tokens: int) -> tuple[int, bool]:
+    def build_connector_worker_meta(self) -> KVConnectorWorkerMetadata | None:
+        ready = self.worker_side.newly_ready()
+        return Fetches(ready) if ready else None
+
+    def update_connector_output(self, connector_output: "KVConnectorOutput") -> None:
+        if isinstance(connector_output.kv_connector_worker_meta, Fetches):
+            self.scheduler_side.ready(connector_output.kv_connector_worker_meta.ready)
+
+    def get_num_new_matched_tokens(self, request: "Request", num_computed_tokens: int) -> tuple[int | None, bool]:
         return self.scheduler_side.matched_tokens(request, num_computed_tokens), False
 
     def update_state_after_alloc(

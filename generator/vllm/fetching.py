@@ -69,6 +69,7 @@ class Fetcher:
         held = self._decoded.get(tenant, identity)
         if held is not None:
             return Fetched(held, identity.reading, self._decoded.name)
+        deletions = self._decoded.deletions
         found = self._store.get(tenant, identity)
         if not isinstance(found, Hit):
             return Fetched(None, reason=found.reason)
@@ -79,7 +80,7 @@ class Fetcher:
         if not self._fits(kv):
             return self._drop(tenant, identity, "it does not have this model's shape")
         share = self._cut(kv)
-        self._decoded.put(tenant, found.blob.identity, share)
+        self._decoded.put(tenant, found.blob.identity, share, deletions)
         return Fetched(share, identity.reading, found.tier)
 
     def _drop(self, tenant: str, identity: BlobIdentity, why: str) -> Fetched:

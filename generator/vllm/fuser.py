@@ -11,7 +11,7 @@ from generator.budget import Budget
 from generator.plan import fresh_positions, needs_scores
 from generator.policy import Policy, PolicyName, parse_policy
 from generator.vllm.loader import LoadedRequest, Loader
-from generator.vllm.metadata import FusionTask
+from generator.vllm.metadata import FusionTask, PrefetchTask
 from generator.vllm.ranks import Ranks
 from generator.vllm.recompute import Job, Recompute
 from generator.vllm.reporting import Fused, Reporter
@@ -50,6 +50,11 @@ class Fuser:
         self._budget = budget
         self._ranks = ranks
         self._reporter = reporter
+
+    def prefetch(self, tasks: Sequence[PrefetchTask]) -> None:
+        """Start fetching for requests that still wait."""
+        for task in tasks:
+            self._loader.prefetch(task)
 
     def fuse(self, tasks: Sequence[FusionTask]) -> None:
         policies = [_policy(task) for task in tasks]

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from generator.fusion_request import SegmentKind
+from generator.fusion_request import FusionRequest, SegmentKind
 from generator.identity import segment_identities
 from generator.plan import LoadedSegment
 from generator.report import ChunkOutcome
-from generator.vllm.fetching import Fetched, Fetcher
+from generator.vllm.fetching import Fetched
 from generator.vllm.loading import Placed, WrittenLayer, write_chunks
-from generator.vllm.metadata import FusionTask
+from generator.vllm.metadata import FusionTask, PrefetchTask
 from generator.vllm.pages import LayerPages
+from generator.vllm.prefetch import Prefetcher
 from generator.vllm.ranks import Ranks
 from kvstore.identity import BlobIdentity
 from kvstore.reasons import StoreMiss
@@ -55,17 +56,22 @@ class LoadedRequest:
 class Loader:
     def __init__(
         self,
-        fetcher: Fetcher,
+        prefetcher: Prefetcher,
         layers: Sequence[LayerPages],
         ranks: Ranks,
         fingerprint: str,
         block_size: int,
     ) -> None:
-        self._fetcher = fetcher
+        self._prefetcher = prefetcher
         self._layers = layers
         self._ranks = ranks
         self._fingerprint = fingerprint
         self._block_size = block_size
+
+    def prefetch(self, task: PrefetchTask) -> None:
+        """Start fetching what the request will need; `load` takes it up."""
+        wanted = self._wanted(task.request, task.token_ids, task.missed, 0, task.end)
+        self._prefetcher.start(task.vllm_request_id, task.request.tenant, wanted)
 
     def load(self, task: FusionTask, keep: Collection[int]) -> LoadedRequest:
         """Fetch what the scheduler side found and write it; what is lost meanwhile or damaged is a miss."""
@@ -86,12 +92,23 @@ class Loader:
         return LoadedRequest(task, tuple(loaded), tuple(outcomes), written, time.perf_counter() - began)
 
     def _fetch(self, task: FusionTask) -> list[Fetched]:
-        identities = segment_identities(task.request, task.token_ids, self._fingerprint)
-        wanted = [
-            candidates if missed is None and task.start < segment.end <= task.end else []
-            for segment, candidates, missed in zip(task.request.segments, identities, task.missed, strict=True)
+        wanted = self._wanted(task.request, task.token_ids, task.missed, task.start, task.end)
+        return self._agreed(wanted, self._prefetcher.take(task.vllm_request_id, task.request.tenant, wanted))
+
+    def _wanted(
+        self,
+        request: FusionRequest,
+        token_ids: Sequence[int],
+        missed: Sequence[StoreMiss | None],
+        start: int,
+        end: int,
+    ) -> list[list[BlobIdentity]]:
+        """Per segment what may serve it; none where the scheduler side found nothing, or outside (start, end]."""
+        identities = segment_identities(request, token_ids, self._fingerprint)
+        return [
+            candidates if miss is None and start < segment.end <= end else []
+            for segment, candidates, miss in zip(request.segments, identities, missed, strict=True)
         ]
-        return self._agreed(wanted, self._fetcher.fetch(task.request.tenant, wanted))
 
     def _agreed(self, wanted: Sequence[Sequence[BlobIdentity]], fetched: Sequence[Fetched]) -> list[Fetched]:
         """Only what every rank found, under the same reading; all else is a miss on every rank."""

@@ -1,8 +1,8 @@
-"""What the scheduler side tells the worker side for one step. Plain values only: it is pickled between processes."""
+"""What scheduler side and worker side tell each other in one step. Plain values: they are pickled between processes."""
 
 from dataclasses import dataclass, field
 
-from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorMetadata
+from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorMetadata, KVConnectorWorkerMetadata
 
 from generator.fusion_request import FusionRequest
 from kvstore.reasons import StoreMiss
@@ -17,12 +17,24 @@ class FusionTask:
     already holds, `missed` the reason per segment for which the scheduler side found nothing.
     """
 
+    vllm_request_id: str
     request: FusionRequest
     token_ids: tuple[int, ...]
     block_ids: tuple[int, ...]
     start: int
     end: int
     scheduled: int
+    missed: tuple[StoreMiss | None, ...]
+
+
+@dataclass(frozen=True)
+class PrefetchTask:
+    """Fetch the chunk KV for [0, end) of a request that still waits; `token_ids` are those of the fused context."""
+
+    vllm_request_id: str
+    request: FusionRequest
+    token_ids: tuple[int, ...]
+    end: int
     missed: tuple[StoreMiss | None, ...]
 
 
@@ -42,3 +54,16 @@ class CaptureTask:
 class FusionMetadata(KVConnectorMetadata):
     fusions: list[FusionTask] = field(default_factory=list)
     captures: list[CaptureTask] = field(default_factory=list)
+    prefetches: list[PrefetchTask] = field(default_factory=list)
+
+
+@dataclass
+class Fetches(KVConnectorWorkerMetadata):
+    """Requests whose chunk KV has been fetched, once for each rank that has; goes from the workers to the scheduler."""
+
+    ready: list[str]
+
+    def aggregate(self, other: KVConnectorWorkerMetadata) -> "Fetches":
+        if not isinstance(other, Fetches):
+            raise TypeError(f"expected Fetches, not {type(other).__name__}")
+        return Fetches([*self.ready, *other.ready])

@@ -1,14 +1,16 @@
 """The connector in the scheduler: how many tokens a request may skip, and what the worker must do for that."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.core.errors import BadInput
-from generator.fusion_request import FusionRequest, Segment, SegmentKind
+from generator.fusion_request import FusionRequest, SegmentKind
 from generator.identity import segment_identities
 from generator.policy import PolicyName, parse_policy
-from generator.vllm.metadata import CaptureTask, FusionMetadata, FusionTask
+from generator.vllm.admission import Admission
+from generator.vllm.metadata import CaptureTask, FusionMetadata, FusionTask, PrefetchTask
 from kvstore.errors import TierDown
 from kvstore.names import checked_tenant
 from kvstore.reasons import StoreMiss
@@ -23,11 +25,17 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Tracked:
-    """A request of ours, from its first look-up until it finishes."""
+    """A request of ours, from its first look-up until it finishes.
+
+    `missed`: per segment None where the store has chunk KV for it, else why not; None before it was looked up and once
+    the scheduler has placed the request: a preempted one is looked up again. `external`: tokens to be filled in the
+    coming step.
+    """
 
     request: FusionRequest
     prompt_ids: tuple[int, ...]
-    missed: tuple[StoreMiss | None, ...] = ()
+    missed: tuple[StoreMiss | None, ...] | None = None
+    placed: tuple[StoreMiss | None, ...] = ()
     block_ids: list[int] = field(default_factory=list)
     external: int | None = None
 
@@ -35,29 +43,38 @@ class _Tracked:
 class SchedulerSide:
     """Holds no chunk KV: it only asks the store which keys exist."""
 
-    def __init__(self, store: ChunkStore, fingerprint: str) -> None:
+    def __init__(self, store: ChunkStore, fingerprint: str, share: float, admission: Admission) -> None:
         self._store = store
         self._fingerprint = fingerprint
+        self._share = share
+        self.admission = admission
         self.fusion = False
         self._tracked: dict[str, _Tracked] = {}
 
-    def matched_tokens(self, request: "Request", num_computed: int) -> int:
-        """Tokens beyond `num_computed` that will be filled. Called any number of times; commits nothing."""
-        ours = self._read(request)
-        if ours is None:
+    @property
+    def tracked_requests(self) -> int:
+        """Requests of ours that have not finished."""
+        return len(self._tracked)
+
+    def matched_tokens(self, request: "Request", num_computed: int) -> int | None:
+        """Tokens beyond `num_computed` that will be filled; None: ask again at the next step. Commits nothing."""
+        tracked = self._look_up(request)
+        if tracked is None:
             return 0
-        missed = self._missed(ours, request)
-        end = ours.context_tokens if ours.nested and self.fusion else _last_end(ours.segments, missed)
-        return max(0, min(end, request.num_tokens - 1) - num_computed)
+        matched = max(0, min(self._end(tracked), request.num_tokens - 1) - num_computed)
+        waits = matched and tracked.request.capture is None
+        if waits and self.admission.must_wait(request.request_id, self._fresh_tokens(tracked)):
+            return None
+        return matched
 
     def commit(self, request: "Request", num_external: int) -> None:
         """The scheduler placed the request: remember how many tokens are to be filled in the coming step."""
-        ours = self._read(request)
-        if ours is None:
+        tracked = self._look_up(request)
+        if tracked is None:
             return
-        missed = self._missed(ours, request)
-        prompt_ids = tuple(request.prompt_token_ids or ())
-        self._tracked[request.request_id] = _Tracked(ours, prompt_ids, missed, external=num_external)
+        self.admission.joined(request.request_id, self._fresh_tokens(tracked) if num_external else 0)
+        tracked.external = num_external
+        tracked.placed, tracked.missed = _known(tracked), None
 
     def metadata(self, output: "SchedulerOutput") -> FusionMetadata:
         meta = FusionMetadata()
@@ -73,10 +90,32 @@ class SchedulerSide:
                 blocks = cached.new_block_ids[index]
                 tracked.block_ids += blocks[0] if blocks else []
                 self._add(meta, request_id, tracked, cached.num_computed_tokens[index], output)
+        for request_id in self.admission.begin_step(output.num_scheduled_tokens):
+            tracked = self._tracked[request_id]
+            ids = tracked.prompt_ids[: tracked.request.context_tokens]
+            meta.prefetches.append(PrefetchTask(request_id, tracked.request, ids, self._end(tracked), _known(tracked)))
         return meta
+
+    def ready(self, request_ids: Sequence[str]) -> None:
+        """A rank has fetched the chunk KV of these requests."""
+        self.admission.ready(request_ids)
 
     def forget(self, request_id: str) -> None:
         self._tracked.pop(request_id, None)
+        self.admission.forget(request_id)
+
+    def _look_up(self, request: "Request") -> _Tracked | None:
+        """What is known of a request of ours, asking the store where it has not been asked yet."""
+        tracked = self._tracked.get(request.request_id)
+        if tracked is None:
+            ours = self._read(request)
+            if ours is None:
+                return None
+            tracked = _Tracked(ours, tuple(request.prompt_token_ids or ()))
+            self._tracked[request.request_id] = tracked
+        if tracked.missed is None:
+            tracked.missed = self._missed(tracked)
+        return tracked
 
     def _read(self, request: "Request") -> FusionRequest | None:
         try:
@@ -91,19 +130,43 @@ class SchedulerSide:
             return None
         return ours
 
-    def _missed(self, ours: FusionRequest, request: "Request") -> tuple[StoreMiss | None, ...]:
-        """Per segment None where the store has chunk KV for it, else why not."""
+    def _missed(self, tracked: _Tracked) -> tuple[StoreMiss | None, ...]:
+        ours = tracked.request
         if not self.fusion or (parse_policy(ours.policy).name is PolicyName.EXACT and ours.capture is None):
             return (StoreMiss.ABSENT,) * len(ours.segments)
-        identities = segment_identities(ours, _context_ids(ours, request), self._fingerprint)
+        identities = segment_identities(ours, tracked.prompt_ids, self._fingerprint)
         try:
             present = self._store.contains(ours.tenant, [each.key for candidates in identities for each in candidates])
         except TierDown as error:
-            log.warning("request %s is served exactly: %s", request.request_id, error.message)
+            log.warning("request %s is served exactly: %s", ours.request_id, error.message)
             return (StoreMiss.TIER_DOWN,) * len(ours.segments)
         return tuple(
             None if any(each.key in present for each in candidates) else StoreMiss.ABSENT for candidates in identities
         )
+
+    def _end(self, tracked: _Tracked) -> int:
+        """The position up to which the context will be filled: the end of the last chunk that there is KV for."""
+        ours = tracked.request
+        if ours.nested and self.fusion:
+            return ours.context_tokens
+        found = (segment for segment, miss in zip(ours.segments, _known(tracked), strict=True) if miss is None)
+        # Not of a number before a missing chunk; but a conditioning passage is worth it by itself.
+        worthwhile = (each.end for each in found if each.kind is not SegmentKind.TEXT or ours.capture is not None)
+        return max(worthwhile, default=0)
+
+    def _fresh_tokens(self, tracked: _Tracked) -> int:
+        """About how many tokens the request will have made fresh."""
+        ours, end = tracked.request, self._end(tracked)
+        policy = parse_policy(ours.policy)
+        lost = sum(
+            segment.n_tokens
+            for segment, miss in zip(ours.segments, _known(tracked), strict=True)
+            if segment.end <= end and (ours.nested or miss is not None)
+        )
+        if policy.scored:
+            return lost + int((self._share if policy.amount is None else policy.amount) * (end - lost))
+        chunks = sum(segment.kind is SegmentKind.CHUNK for segment in ours.segments)
+        return lost + int(policy.amount or 0) * chunks
 
     def _add(
         self, meta: FusionMetadata, request_id: str, tracked: _Tracked, num_computed: int, output: "SchedulerOutput"
@@ -116,7 +179,7 @@ class SchedulerSide:
             # A resumed request has tokens of its answer behind the prompt; they ask nothing.
             asked = min(scheduled, len(tracked.prompt_ids))
             ids = tracked.prompt_ids[: max(asked, ours.context_tokens)]
-            meta.fusions.append(FusionTask(ours, ids, blocks, start, num_computed, asked, tracked.missed))
+            meta.fusions.append(FusionTask(request_id, ours, ids, blocks, start, num_computed, asked, tracked.placed))
             tracked.external = None
         if ours.capture is None:
             return
@@ -128,10 +191,7 @@ class SchedulerSide:
             meta.captures.append(CaptureTask(request_id, ours, ids, blocks, first, last))
 
 
-def _context_ids(ours: FusionRequest, request: "Request") -> tuple[int, ...]:
-    return tuple((request.prompt_token_ids or [])[: ours.context_tokens])
-
-
-def _last_end(segments: tuple[Segment, ...], missed: tuple[StoreMiss | None, ...]) -> int:
-    found = (segment for segment, miss in zip(segments, missed, strict=True) if miss is None)
-    return max((segment.end for segment in found if segment.kind is not SegmentKind.TEXT), default=0)
+def _known(tracked: _Tracked) -> tuple[StoreMiss | None, ...]:
+    if tracked.missed is None:
+        raise RuntimeError(f"request {tracked.request.request_id} has not been looked up")
+    return tracked.missed

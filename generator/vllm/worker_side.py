@@ -13,6 +13,7 @@ from generator.vllm.loader import Loader
 from generator.vllm.metadata import FusionMetadata
 from generator.vllm.notes import Notes
 from generator.vllm.pages import LayerPages
+from generator.vllm.prefetch import Prefetcher
 from generator.vllm.ranks import Ranks
 from generator.vllm.recompute import Recompute
 from generator.vllm.reporting import Reporter
@@ -65,13 +66,14 @@ class WorkerSide:
         self._reporter = Reporter(notes, len(caches))
         decoded = DecodedChunks(config.kv_memory_bytes // ranks.size)
         self._fetcher = Fetcher(store, decoded, self.layers, ranks, kv_heads)
+        self._prefetcher = Prefetcher(self._fetcher)
         self._capturer = Capturer(
             self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes, ranks, kv_heads
         )
         self._fuser: Fuser | None = None
         if self.reason is None:
             recompute = Recompute(runner, vllm_config, block_size)
-            loader = Loader(self._fetcher, self.layers, ranks, config.fingerprint, block_size)
+            loader = Loader(self._prefetcher, self.layers, ranks, config.fingerprint, block_size)
             impact_layers = config.impact_layers or middle_layers(len(self.layers))
             selector = Selector(self.layers, recompute, ranks, impact_layers, config.hkvd_layer)
             budget = Budget(config.share_floor, config.share_ceiling)
@@ -86,7 +88,8 @@ class WorkerSide:
         return self._fuser
 
     def begin_step(self, metadata: FusionMetadata) -> None:
-        if self.reason is None:
+        if self._fuser is not None:
+            self._fuser.prefetch(metadata.prefetches)
             self._capturer.begin_step(metadata.captures)
             return
         for task in metadata.captures:
@@ -104,6 +107,16 @@ class WorkerSide:
 
     def finish(self, request_ids: set[str]) -> None:
         self._capturer.finish(request_ids)
+        self._prefetcher.forget(request_ids)
+
+    def newly_ready(self) -> list[str]:
+        """Waiting requests whose chunk KV has been fetched since this was last asked."""
+        return self._prefetcher.newly_ready()
+
+    @property
+    def held_requests(self) -> int:
+        """Waiting requests that chunk KV is held for."""
+        return self._prefetcher.held
 
     @property
     def capturing(self) -> bool:
@@ -113,9 +126,11 @@ class WorkerSide:
     def purge(self, tenant: str, keys: list[str]) -> None:
         """Drop chunk KV from memory and from every other tier. Raises TierDown when one does not answer."""
         self._fetcher.purge(tenant, keys)
+        self._prefetcher.forget_all()
 
     def close(self) -> None:
         self._capturer.close()
+        self._prefetcher.close()
         self._fetcher.close()
 
     def status(self) -> dict[str, Any]:

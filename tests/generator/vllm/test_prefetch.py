@@ -1,0 +1,130 @@
+"""Requests that arrive while others answer: fetched for in the background, taken up when ready, harmless when gone."""
+
+import pytest
+from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
+from vllm import SamplingParams
+
+from app.core.ids import new_id
+from generator.engine import cache_salt
+from generator.fusion_request import FusionRequest
+from generator.identity import chunk_identity
+from kvstore.key import Reading
+
+QUESTION = random_ids(94, 12)
+
+
+@pytest.fixture
+def chunks(rig: Rig, preamble: list[int]) -> list[list[int]]:
+    chunks = [random_ids(seed, 90) for seed in (80, 81, 82)]
+    rig.preread(preamble, *chunks)
+    return chunks
+
+
+def prompt_of(preamble: list[int], chunks: list[list[int]], policy: str) -> tuple[list[int], FusionRequest]:
+    ids = [*preamble, *(token for chunk in chunks for token in chunk), *QUESTION]
+    return ids, FusionRequest(new_id("ask"), TENANT, policy, segments_of(preamble, *chunks))
+
+
+class Crowd:
+    """Requests added by hand to the engine, which is stepped by hand."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.rig = rig
+        self.engine = rig.llm.llm_engine
+        self.tokens: dict[str, list[int]] = {}
+        self.steps: dict[str, list[int]] = {}
+        self.step_number = 0
+
+    def add(self, ids: list[int], request: FusionRequest | None, max_tokens: int) -> str:
+        name = new_id("crowd")
+        extra = {"kv_transfer_params": request.to_params()} if request else {}
+        sampling = SamplingParams(
+            temperature=0, max_tokens=max_tokens, ignore_eos=True, detokenize=False, extra_args=extra
+        )
+        salt = cache_salt(request) if request else new_id("salt")
+        self.engine.add_request(name, {"prompt_token_ids": ids, "cache_salt": salt}, sampling)
+        return name
+
+    def step(self) -> None:
+        self.step_number += 1
+        for output in self.engine.step():
+            self.tokens[output.request_id] = list(output.outputs[0].token_ids)
+            self.steps.setdefault(output.request_id, []).append(self.step_number)
+
+    def finish(self) -> None:
+        while self.engine.has_unfinished_requests():
+            self.step()
+
+
+def test_a_request_beside_a_running_answer_waits_for_its_kv_and_answers_as_it_does_alone(
+    rig: Rig, preamble: list[int], chunks: list[list[int]]
+) -> None:
+    alone: Answer = rig.fused(*prompt_of(preamble, chunks, "head@8"), max_tokens=4)
+    crowd = Crowd(rig)
+    running = crowd.add(random_ids(90, 30), None, 60)
+    crowd.step()
+    crowd.step()
+    ids, request = prompt_of(preamble, chunks, "head@8")
+    asked = crowd.add(ids, request, 4)
+    arrived = crowd.step_number
+    crowd.finish()
+    assert crowd.tokens[asked] == alone.token_ids
+    assert crowd.steps[asked][0] > arrived + 1, "it was taken up at once: nothing was fetched in the background"
+    assert crowd.steps[running] == list(range(1, 61)), "the running answer missed a step"
+    assert rig.notes.read("report", request.request_id) is not None
+
+
+def test_requests_too_many_for_one_step_join_one_after_the_other(
+    rig: Rig, preamble: list[int], chunks: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rig.scheduler_side.admission, "fresh_tokens", 20)
+    joined: list[int] = []
+    fuse = rig.worker_side.fuser.fuse
+
+    def counting(tasks):  # type: ignore[no-untyped-def]
+        joined.append(len(tasks))
+        fuse(tasks)
+
+    monkeypatch.setattr(rig.worker_side.fuser, "fuse", counting)
+    crowd = Crowd(rig)
+    crowd.add(random_ids(91, 30), None, 60)
+    crowd.step()
+    asked = [crowd.add(*prompt_of(preamble, chunks, "head@8"), 2) for _ in range(3)]
+    crowd.finish()
+    assert max(joined) == 1
+    assert sum(joined) == 3
+    assert len({tuple(crowd.tokens[name]) for name in asked}) == 1
+
+
+def test_a_request_that_is_aborted_while_it_waits_leaves_nothing_behind(
+    rig: Rig, preamble: list[int], chunks: list[list[int]]
+) -> None:
+    crowd = Crowd(rig)
+    crowd.add(random_ids(92, 30), None, 8)
+    crowd.step()
+    asked = crowd.add(*prompt_of(preamble, chunks, "head@8"), 4)
+    crowd.step()
+    crowd.engine.abort_request([asked], internal=False)
+    crowd.finish()
+    assert asked not in crowd.tokens
+    assert rig.worker_side.held_requests == 0
+    assert rig.scheduler_side.tracked_requests == 0
+
+
+def test_what_is_deleted_while_a_request_waits_for_it_is_not_used(
+    rig: Rig, preamble: list[int], chunks: list[list[int]]
+) -> None:
+    doomed = random_ids(89, 90)
+    rig.preread(preamble, doomed)
+    crowd = Crowd(rig)
+    crowd.add(random_ids(93, 30), None, 40)
+    crowd.step()
+    ids, request = prompt_of(preamble, [chunks[0], doomed], "none")
+    crowd.add(ids, request, 2)
+    crowd.step()
+    key = chunk_identity(rig.config.fingerprint, preamble, doomed, Reading.OPENING).key
+    rig.llm.collective_rpc("preread_purge", args=(TENANT, [key]))
+    crowd.finish()
+    report = rig.notes.read("report", request.request_id)
+    assert report is not None
+    assert [chunk["tier"] is None for chunk in report["chunks"]] == [False, True]
