@@ -38,6 +38,7 @@ def state_lines(state: StatusOut) -> list[tuple[str, str]]:
         ("embedding model", state.embedding_model),
         ("engine", "ready" if state.engine_ready else "not answering"),
         ("fusion", fusion),
+        ("gate", state.gate),
         ("documents", documents),
         ("pre-read", f"{state.chunks_ready} of {state.chunks} chunks"),
     ]

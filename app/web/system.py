@@ -20,6 +20,7 @@ from app.web.schemas.system import (
 from app.web.services import Services
 from generator.engine import EngineStatus
 from generator.errors import EngineFailed, EngineUnavailable
+from generator.gate import gate_or_conservative
 from workers.precompute import precompute
 
 
@@ -55,6 +56,7 @@ class System:
             fusion_reason=engine.fusion_reason if engine else "the engine does not answer",
             policy=self._services.default_policy,
             conditioning=self._services.conditioning,
+            gate=gate_or_conservative(settings.state_dir, self._services.fingerprint).summary,
             documents={str(state): count for state, count in self._catalog.state_counts(self._tenant).items()},
             chunks=counts.chunks,
             chunks_ready=counts.ready,

@@ -29,6 +29,7 @@ class StatusOut(BaseModel):
     fusion_reason: str | None = Field(description="Why not, where it cannot.")
     policy: str = Field(description="The policy in force when a request names none.")
     conditioning: str = Field(description="The passage that chunks are also read behind: off, neutral or document.")
+    gate: str = Field(description="What was measured for this model, or that nothing was.")
     documents: dict[str, int] = Field(description="Documents by state.")
     chunks: int = Field(description="Chunks of all documents.")
     chunks_ready: int = Field(description="Chunks whose KV is kept.")
