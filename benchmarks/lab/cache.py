@@ -48,5 +48,5 @@ class ScatterCache:
         return self.keys[layer, None, :, : self._end], self.values[layer, None, :, : self._end]
 
 
-class LastLayer(Exception):  # noqa: N818 - ends a pass early, nothing went wrong
+class LastLayer(Exception):
     """The pass has written the last layer that was wanted."""

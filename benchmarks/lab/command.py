@@ -31,8 +31,9 @@ def lab(
     chunk_tokens: Annotated[int, typer.Option(min=0, help="Most tokens in a chunk; 0: each passage is one.")] = 0,
     context_tokens: Annotated[int, typer.Option(min=64, help="About how many tokens the chunks have together.")] = 1024,
     n: Annotated[int, typer.Option(min=1, help="Questions.")] = 20,
-    variants: Annotated[str, typer.Option(help="Comma-separated, READING:SELECTOR[@AMOUNT][+OPTION=VALUE].")] = _DEFAULT,
+    variants: Annotated[str, typer.Option(help="Comma-separated, READING:SELECTOR[@AMOUNT][+OPTION].")] = _DEFAULT,
     seed: Annotated[int, typer.Option(help="Draws questions, distractors and orders.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="Tokens of the exact answer that are forced.")] = 32,
     threads: Annotated[int, typer.Option(min=0, help="CPU threads; 0: all cores.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -47,7 +48,7 @@ def lab(
     folder = resolve_model(settings)
     tokenizer = ModelTokenizer(folder)
     preamble = build_preamble(tokenizer, settings)
-    shape = Shape(chunk_tokens, context_tokens, seed)
+    shape = Shape(chunk_tokens, context_tokens, steps, seed)
     study = Study(DenseModel.load(folder), tokenizer, preamble, shape)
     with Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("measuring", total=len(questions) * len(wanted))
@@ -60,6 +61,7 @@ def lab(
         "context_tokens": sizes.context_tokens,
         "chunks": sizes.chunks,
         "n": n,
+        "steps": steps,
         "variants": {text: summary(rows, baseline) for text, rows in outcomes.items()},
     }
     if as_json:

@@ -131,9 +131,7 @@ class Fusing:
         if self._early is None:
             self._early = self._base.copy()
             context = self._exact.context
-            self._model.forward(
-                self._early, self._exact.ids[:context], torch.arange(context), last_layer=_CHECK_LAYER
-            )
+            self._model.forward(self._early, self._exact.ids[:context], torch.arange(context), last_layer=_CHECK_LAYER)
         return self._early
 
     def _as_released(self, cache: ScatterCache, variant: Variant) -> Tensor:

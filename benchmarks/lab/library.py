@@ -1,6 +1,7 @@
 """Readings of a prompt's chunks, made as asked for; what does not depend on the prompt is read once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -23,7 +24,7 @@ class Library:
         self._preamble = preamble
         self._alone = prefix_of(model, preamble.ids)
         self._prefixes: dict[str, Prefix] = {}
-        self._numbers: dict[tuple[int, ...], PieceKV] = {}
+        self._numbers: dict[tuple[tuple[int, ...], PassageName | None], PieceKV] = {}
 
     def base(self, exact: ExactRun, reading: str) -> ScatterCache:
         """A context with nothing fresh: preamble and first chunk as they were read, numbers read alone, every other
@@ -34,7 +35,8 @@ class Library:
         cache.keys[:, :, :first] = exact.cache.keys[:, :, :first]
         cache.values[:, :, :first] = exact.cache.values[:, :, :first]
         for segment in texts:
-            place(self._model, cache, self._number(exact.ids[segment.start : segment.end].tolist()), segment.start)
+            ids = exact.ids[segment.start : segment.end].tolist()
+            place(self._model, cache, self._number(ids, parse_passage(reading)), segment.start)
         for at in range(1, len(exact.chunks)):
             place(self._model, cache, self.piece(exact, at, reading), exact.chunk_segments[at].start)
         return cache
@@ -74,7 +76,10 @@ class Library:
         tokens = self._alone.tokens + len(more)
         return Prefix(cache, tokens, tokens if start is None else start)
 
-    def _number(self, ids: list[int]) -> PieceKV:
-        if tuple(ids) not in self._numbers:
-            self._numbers[tuple(ids)] = read(self._model, self._alone, ids)
-        return self._numbers[tuple(ids)]
+    def _number(self, ids: list[int], name: PassageName) -> PieceKV:
+        company = name if name.numbers else None
+        known = (tuple(ids), company)
+        if known not in self._numbers:
+            behind = self._alone if company is None else self._behind(name.kind, replace(name, separator="none"))
+            self._numbers[known] = read(self._model, behind, ids)
+        return self._numbers[known]

@@ -44,8 +44,7 @@ def pack(
 
 def _whole(tokenizer: ChatTokenizer, passages: Sequence[Passage]) -> list[LabChunk]:
     return [
-        LabChunk(tuple(tokenizer.encode(passage.text)), tuple(tokenizer.encode(passage.before)))
-        for passage in passages
+        LabChunk(tuple(tokenizer.encode(passage.text)), tuple(tokenizer.encode(passage.before))) for passage in passages
     ]
 
 

@@ -43,9 +43,7 @@ def pooled(shares: Tensor, *, pool: str, pick: str, among: Tensor | None) -> Ten
     return by_head.amax(0) if pick == "max" else by_head.sum(0)
 
 
-def deviation(
-    old_keys: Tensor, old_values: Tensor, new_keys: Tensor, new_values: Tensor, *, keys: bool
-) -> Tensor:
+def deviation(old_keys: Tensor, old_values: Tensor, new_keys: Tensor, new_values: Tensor, *, keys: bool) -> Tensor:
     """How far each position moved: (layers, kv_heads, positions, head_dim) each, to (positions,).
 
     Squared distance, values alone or keys as well; with keys, and over several layers, each part is divided by the

@@ -9,9 +9,7 @@ from benchmarks.lab.exact import ExactRun
 from benchmarks.lab.reading import PieceKV, place, take
 
 
-def shift_rest(
-    model: DenseModel, exact: ExactRun, base: ScatterCache, cache: ScatterCache, fresh: Tensor
-) -> None:
+def shift_rest(model: DenseModel, exact: ExactRun, base: ScatterCache, cache: ScatterCache, fresh: Tensor) -> None:
     """Add, for each chunk after the first and each layer and channel, the mean change of its fresh tokens' un-rotated
     keys and values to those of its other tokens, in `cache`.
 

@@ -17,7 +17,6 @@ from benchmarks.lab.variant import Variant
 from generator.chat import ChatTokenizer
 from generator.preamble import Preamble
 
-STEPS = 32
 _MEASURES = ("kl_first", "kl_mean", "agreement", "identical")
 
 
@@ -25,6 +24,7 @@ _MEASURES = ("kl_first", "kl_mean", "agreement", "identical")
 class Shape:
     chunk_tokens: int
     context_tokens: int
+    steps: int
     seed: int
 
 
@@ -76,7 +76,7 @@ class Study:
         shape = self._shape
         seed = shape.seed * 1000 + number
         chunks = pack(self._tokenizer, question.passages, shape.chunk_tokens, shape.context_tokens, seed)
-        return run_exact(self._model, self._tokenizer, self._preamble, chunks, question.text, STEPS)
+        return run_exact(self._model, self._tokenizer, self._preamble, chunks, question.text, shape.steps)
 
     def _outcome(self, exact: ExactRun, fusing: Fusing, variant: Variant) -> Outcome:
         fused = fusing(variant)

@@ -13,14 +13,15 @@ SELECTORS = ("none", "head", "everything", "cacheblend-released", *SCORES)
 class Options:
     """How scores become positions.
 
-    layers: layers the question's attention is summed over, as `10`, `8-12`, `10.15.20` or `all`; ‑ empty: the middle.
+    layers: over which the question's attention is summed, as `10`, `8-12`, `10.15.20` or `all`; unless given, the
+        middle fifth.
     norm: attention shares of `all` visible tokens, of the `context`, or of the `candidates` alone.
     pool: over the question's tokens, `sum`, `max`, or the `last` token's alone.
     pick: over query heads, `sum` or `max`.
     smooth: width of the moving average over neighbours.  spread: width of the moving maximum.
     span: choose whole spans of that many tokens.  join: fill gaps of up to that many tokens between chosen ones.
     head: first tokens of each chunk that are always chosen.  shift: move the rest by the chosen tokens' mean change.
-    stages: choose in that many steps, looking again after each.  topheads: only the heads that calibrate best.
+    stages: choose in that many steps, looking again after each.
     """
 
     layers: str = ""
