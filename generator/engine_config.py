@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from app.core.settings import Settings
+from generator.gate import gate_or_conservative
 
 
 @dataclass(frozen=True)
 class EngineConfig:
     """`fingerprint` names the model; the folders and limits are those of the settings with the same names.
 
-    `impact_layers`: whose attention from the question chooses under `impact`; empty: layers spread over the middle.
+    `impact_layers`: whose attention from the question chooses under `impact`, -1 being the last; empty: layers spread
+    over the middle.
     `hkvd_layer`: where `hkvd` compares. Requests that name no share of fresh tokens get one between `share_floor` and
     `share_ceiling`. `step_fresh_tokens`: what requests that join one step beside running answers may compute afresh.
     """
@@ -32,6 +34,7 @@ class EngineConfig:
 
     @classmethod
     def from_settings(cls, settings: Settings, fingerprint: str) -> "EngineConfig":
+        gate = gate_or_conservative(settings.state_dir, fingerprint)
         return cls(
             fingerprint=fingerprint,
             staging_dir=str(settings.effective_staging_dir),
@@ -40,6 +43,10 @@ class EngineConfig:
             kv_memory_bytes=settings.kv_memory_bytes,
             kv_redis_url=settings.kv_redis_url,
             kv_redis_ttl_seconds=settings.kv_redis_ttl_seconds,
+            impact_layers=_layers(settings.impact_layers) or gate.impact_layers,
+            share_floor=gate.floor,
+            share_ceiling=max(settings.recompute_ratio, gate.floor),
+            step_fresh_tokens=settings.step_fresh_tokens,
         )
 
     @property
@@ -53,3 +60,7 @@ class EngineConfig:
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "EngineConfig":
         return cls(**{**body, "impact_layers": tuple(body.get("impact_layers", ()))})
+
+
+def _layers(text: str) -> tuple[int, ...]:
+    return (-1,) if text == "last" else tuple(int(layer) for layer in text.split(",") if layer)

@@ -42,7 +42,8 @@ class FusionRequest:
 
     `segments` cover the fused context from token 0 without gaps; the question follows the last. `capture` asks for
     pre-reading: the KV of the last segment is staged under that reading. `nested` makes every token of the fused
-    context fresh through the recompute forward, which is how its exactness is proven.
+    context fresh through the recompute forward, which is how its exactness is proven. `impact_layers`: the layers whose
+    attention `impact` sums; none: the engine's.
     """
 
     request_id: str
@@ -51,6 +52,7 @@ class FusionRequest:
     segments: tuple[Segment, ...]
     capture: Reading | None = None
     nested: bool = False
+    impact_layers: tuple[int, ...] = ()
 
     @property
     def context_tokens(self) -> int:
@@ -65,6 +67,7 @@ class FusionRequest:
                 "segments": [[s.start, s.end, s.kind, list(s.readings)] for s in self.segments],
                 "capture": self.capture,
                 "nested": self.nested,
+                "impact_layers": list(self.impact_layers),
             }
         }
 
@@ -85,6 +88,7 @@ class FusionRequest:
                 ),
                 capture=Reading(body["capture"]) if body["capture"] else None,
                 nested=bool(body["nested"]),
+                impact_layers=tuple(int(layer) for layer in body["impact_layers"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise BadFusionRequest(f"The fusion request cannot be read: {error!r}.") from error

@@ -28,7 +28,8 @@ _HINT = "Run `preread bench gate` again, or delete the file: the model then runs
 class GateResult:
     """`policy` as written. `floor`: the share of fresh tokens under which this model's answers suffer.
 
-    `chunk_tokens`: the chunk length it holds for. `provenance`: the command, machine and data it was measured with and
+    `impact_layers`: those whose attention from the question chose best; none: not calibrated. `chunk_tokens`: the chunk
+    length it holds for. `provenance`: the command, machine and data it was measured with and
     the bound it met, empty for the conservative default. `table`: one row for everything that was measured.
     """
 
@@ -39,6 +40,7 @@ class GateResult:
     chunk_tokens: int
     provenance: Mapping[str, Any] = field(default_factory=dict)
     table: tuple[Mapping[str, Any], ...] = ()
+    impact_layers: tuple[int, ...] = ()
 
     @property
     def measured(self) -> bool:
@@ -126,6 +128,7 @@ def _result(body: Mapping[str, Any]) -> GateResult:
         conditioning=Conditioning(body["conditioning"]),
         floor=floor,
         chunk_tokens=int(body["chunk_tokens"]),
+        impact_layers=tuple(int(layer) for layer in body["impact_layers"]),
         provenance=provenance,
         table=tuple(body["table"]),
     )

@@ -65,6 +65,22 @@ class Settings(BaseSettings):
     policy: str = Field(
         "", description="How fresh tokens are chosen, as [alone:]NAME[@AMOUNT]; empty: the gate's choice for the model."
     )
+    recompute_ratio: float = Field(
+        0.15,
+        gt=0,
+        le=1,
+        description="Largest share of the reused tokens that is computed afresh where the policy names none. Less is "
+        "where that would take longer than loading, but never less than the model's floor.",
+    )
+    impact_layers: str = Field(
+        "",
+        pattern=r"^(last|\d{1,4}(,\d{1,4})*)?$",
+        description="Layers whose attention from the question chooses fresh tokens, such as 8,12,16, or last; empty: "
+        "those measured for the model, or some of the middle.",
+    )
+    step_fresh_tokens: int = Field(
+        512, ge=1, description="Most tokens that questions joining one step compute afresh while answers are running."
+    )
     conditioning: Literal["auto", "off", "neutral", "document"] = Field(
         "auto",
         description="Passage that chunks are also read behind: none, the neutral one that ships, or their own "

@@ -59,7 +59,7 @@ class Fuser:
     def fuse(self, tasks: Sequence[FusionTask]) -> None:
         policies = [_policy(task) for task in tasks]
         loaded = [
-            self._loader.load(task, self.selector.kept_layers(policy.name))
+            self._loader.load(task, self.selector.layers_of(policy.name, task.request))
             for task, policy in zip(tasks, policies, strict=True)
         ]
         began = time.perf_counter()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from generator.fusion_request import FusionRequest
 from generator.policy import PolicyName
 from generator.vllm.loader import LoadedRequest
 from generator.vllm.loading import WrittenLayer
@@ -28,7 +29,8 @@ class Scores:
 class Selector:
     """Both policies run the model over a part of the request as far as the last layer that they look at.
 
-    `impact_layers`: layers whose attention from the question is summed. `check_layer`: where `hkvd` compares.
+    `impact_layers`: layers whose attention from the question is summed where the request names none. `check_layer`:
+    where `hkvd` compares.
     """
 
     def __init__(
@@ -42,17 +44,19 @@ class Selector:
         self._layers = layers
         self._recompute = recompute
         self._ranks = ranks
-        self._queries = QueryTap(layers, impact_layers)
+        self._impact_layers = tuple(impact_layers)
+        self._queries = QueryTap(layers)
         self._kv = KvTap(layers, check_layer)
 
-    def kept_layers(self, name: PolicyName) -> tuple[int, ...]:
-        """Layers whose written KV a policy looks at."""
+    def layers_of(self, name: PolicyName, request: FusionRequest) -> tuple[int, ...]:
+        """Layers whose written KV the policy looks at."""
         if name is PolicyName.IMPACT:
-            return self._queries.layers
+            own = request.impact_layers
+            return existing_layers(own, len(self._layers)) if own else self._impact_layers
         return (self._kv.layer,) if name is PolicyName.HKVD else ()
 
     def impact(self, requests: Sequence[LoadedRequest]) -> list[Scores]:
-        """How much each question looks at each loaded token, summed over the chosen layers.
+        """How much each question looks at each loaded token, summed over the layers that were kept.
 
         What has no KV yet is computed along with the question, which would otherwise attend to nothing there. Where no
         token of the question is scheduled in this step, the tokens behind the loaded ones stand in for it.
@@ -60,8 +64,9 @@ class Selector:
         jobs = [_job(request, request.unloaded) for request in requests]
         values = [torch.zeros(request.task.end) for request in requests]
         asked = [_first_asking(request) for request in requests]
+        chosen = [index for request in requests for index in request.written]
         for runs in self._recompute.slices(jobs):
-            with self._queries.recording() as queries:
+            with self._queries.recording(chosen) as queries:
                 self._recompute.forward(jobs, runs)
             owners = runs.token_owners
             for owner, request in enumerate(requests):
@@ -69,7 +74,7 @@ class Selector:
                 for index, written in request.written.items():
                     impact = attention_impact(queries[index][rows], written.keys, self._layers[index].impl.scale)
                     values[owner][written.positions] += impact
-        depth = self._queries.layers[-1] + 1
+        depth = max(chosen) + 1
         return [
             Scores(self._ranks.sum(each), depth * len(job.positions)) for each, job in zip(values, jobs, strict=True)
         ]
@@ -111,6 +116,7 @@ def _first_asking(request: LoadedRequest) -> int:
     return context if request.task.scheduled > context else request.task.end
 
 
-def middle_layers(n_layers: int) -> tuple[int, ...]:
-    """Four layers spread over the middle of a model that has not been calibrated."""
-    return tuple(sorted({n_layers * third // 6 for third in (2, 3, 4, 5)}))
+def existing_layers(wanted: Sequence[int], n_layers: int) -> tuple[int, ...]:
+    """The layers of `wanted` that a model of `n_layers` has, -1 being its last; four spread over its middle if none."""
+    found = sorted({layer % n_layers for layer in wanted if -n_layers <= layer < n_layers})
+    return tuple(found) or tuple(sorted({n_layers * sixths // 6 for sixths in (2, 3, 4, 5)}))

@@ -14,34 +14,34 @@ class _Enough(Exception):
 
 
 class QueryTap:
-    """Records the queries that the layers `chosen` attend with."""
+    """Records the queries that chosen layers attend with."""
 
-    def __init__(self, layers: Sequence[LayerPages], chosen: Sequence[int]) -> None:
-        self.layers = tuple(sorted(set(chosen)))
-        self._shapes = {index: layers[index].attention for index in self.layers}
-        self._seen: dict[int, Tensor] | None = None
-        for index in self.layers:
-            self._wrap(index, layers[index])
+    def __init__(self, layers: Sequence[LayerPages]) -> None:
+        self._chosen: tuple[int, ...] = ()
+        self._seen: dict[int, Tensor] = {}
+        for index, layer in enumerate(layers):
+            self._wrap(index, layer)
 
     @contextmanager
-    def recording(self) -> Iterator[dict[int, Tensor]]:
-        """Around one forward: by layer its rotated queries (tokens, heads, head_dim)."""
-        seen = self._seen = {}
+    def recording(self, chosen: Sequence[int]) -> Iterator[dict[int, Tensor]]:
+        """Around one forward, which the last of the layers `chosen` ends: by layer its rotated queries
+        (tokens, heads, head_dim)."""
+        self._chosen, self._seen = tuple(sorted(set(chosen))), {}
         try:
-            yield seen
+            yield self._seen
         except _Enough:
             pass
         finally:
-            self._seen = None
+            self._chosen = ()
 
     def _wrap(self, index: int, layer: LayerPages) -> None:
         attend = layer.impl.forward
         shape = (-1, layer.attention.num_heads, layer.attention.head_size)
 
         def forward(attention: nn.Module, query: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-            if self._seen is not None:
+            if index in self._chosen:
                 self._seen[index] = query.view(shape).clone()
-                if index == self.layers[-1]:
+                if index == self._chosen[-1]:
                     raise _Enough
             return attend(attention, query, *args, **kwargs)
 

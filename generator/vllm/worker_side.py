@@ -18,7 +18,7 @@ from generator.vllm.ranks import Ranks
 from generator.vllm.recompute import Recompute
 from generator.vllm.reporting import Reporter
 from generator.vllm.rotary import Rotary, rotaries
-from generator.vllm.selection import Selector, middle_layers
+from generator.vllm.selection import Selector, existing_layers
 from generator.vllm.selftest import self_test
 from generator.vllm.stores import engine_store
 from generator.vllm.supported import why_unsupported
@@ -74,7 +74,7 @@ class WorkerSide:
         if self.reason is None:
             recompute = Recompute(runner, vllm_config, block_size)
             loader = Loader(self._prefetcher, self.layers, ranks, config.fingerprint, block_size)
-            impact_layers = config.impact_layers or middle_layers(len(self.layers))
+            impact_layers = existing_layers(config.impact_layers, len(self.layers))
             selector = Selector(self.layers, recompute, ranks, impact_layers, config.hkvd_layer)
             budget = Budget(config.share_floor, config.share_ceiling)
             self._fuser = Fuser(loader, selector, recompute, budget, ranks, self._reporter)

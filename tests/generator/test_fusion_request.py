@@ -17,6 +17,7 @@ REQUEST = FusionRequest(
     ),
     capture=Reading.OPENING,
     nested=True,
+    impact_layers=(4, 9),
 )
 
 
@@ -41,6 +42,8 @@ def test_parameters_of_other_connectors_are_none_of_ours() -> None:
         ("segments", None),
         ("segments", []),
         ("segments", [[0, float("inf"), "chunk", []]]),
+        ("impact_layers", ["middle"]),
+        ("impact_layers", 3),
         ("capture", "sideways"),
         ("request_id", "../../etc/passwd"),
         ("request_id", ""),

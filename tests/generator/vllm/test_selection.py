@@ -1,5 +1,7 @@
 """Policies that look before they choose: what they look at, what they choose, and what that costs."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
@@ -9,6 +11,7 @@ from app.core.ids import new_id
 from generator.fusion_request import FusionRequest
 from generator.identity import chunk_identity
 from generator.policy import PolicyName
+from generator.vllm.selection import existing_layers
 from kernels.rope import rotate_keys
 from kvstore.key import Reading
 from kvstore.store import Hit
@@ -61,7 +64,7 @@ def test_the_share_is_kept_and_the_choice_is_charged(rig: Rig, prompt, chunks: l
     texts = 3 * len(SEPARATOR)
     assert report.fresh_tokens == texts + 27
     context, layers = request.context_tokens, len(rig.worker_side.layers)
-    deepest = rig.worker_side.fuser.selector.kept_layers(PolicyName.IMPACT)[-1] + 1
+    deepest = rig.worker_side.fuser.selector.layers_of(PolicyName.IMPACT, request)[-1] + 1
     looked = {"impact": deepest * (len(QUESTION) + texts), "hkvd": 2 * context}
     assert report.selection == pytest.approx(looked[name] / (layers * context))
     assert report.effective_recompute == pytest.approx(report.fresh_tokens / context + report.selection)
@@ -78,7 +81,8 @@ def test_impact_is_the_questions_attention_over_the_cached_keys(
 ) -> None:
     """Against a dense recount from the store's keys and the queries that the layers were given."""
     selector = rig.worker_side.fuser.selector
-    layers = selector.kept_layers(PolicyName.IMPACT)
+    _, request = prompt("impact@.2")
+    layers = selector.layers_of(PolicyName.IMPACT, request)
     queries: dict[int, Tensor] = {}
     found: list[Tensor] = []
     for index in layers:
@@ -98,7 +102,6 @@ def test_impact_is_the_questions_attention_over_the_cached_keys(
         return scores
 
     monkeypatch.setattr(selector, "impact", keep)
-    prompt("impact@.2")
     second = prompt_of(preamble, chunks[:2], "impact@.2")
     rig.fused(*second)
     positions = torch.cat(
@@ -191,3 +194,18 @@ def test_requests_of_one_step_share_forwards_and_answer_as_each_does_alone(
         assert one.report is not None
         assert other.report is not None
         assert one.report.fresh_tokens == other.report.fresh_tokens
+
+
+def test_a_request_may_name_the_layers_it_looks_at(rig: Rig, prompt) -> None:
+    ids, request = prompt("impact@.1")
+    report = rig.fused(ids, replace(request, impact_layers=(0,))).report
+    assert report is not None
+    fresh = len(QUESTION) + 3 * len(SEPARATOR)
+    assert report.selection == pytest.approx(fresh / (len(rig.worker_side.layers) * request.context_tokens))
+
+
+def test_layers_are_those_that_exist_or_some_of_the_middle() -> None:
+    assert existing_layers((8, 3, 3, 40), 30) == (3, 8)
+    assert existing_layers((-1,), 30) == (29,)
+    assert existing_layers((40,), 30) == existing_layers((), 30) == (10, 15, 20, 25)
+    assert existing_layers((), 1) == (0,)
