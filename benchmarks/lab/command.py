@@ -1,6 +1,7 @@
 """`preread bench lab`: dense experiments on what decides the quality of reused chunk KV."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from app.core.settings import get_settings
 from benchmarks.lab.data import load_questions
 from benchmarks.lab.dense import DenseModel
 from benchmarks.lab.passage import parse_passage
+from benchmarks.lab.places import mean_places
 from benchmarks.lab.study import Shape, Study, summary
 from benchmarks.lab.variant import parse_variant
 from benchmarks.machine import provenance
@@ -35,6 +37,7 @@ def lab(
     seed: Annotated[int, typer.Option(help="Draws questions, distractors and orders.")] = 0,
     steps: Annotated[int, typer.Option(min=1, help="Tokens of the exact answer that are forced.")] = 32,
     threads: Annotated[int, typer.Option(min=0, help="CPU threads; 0: all cores.")] = 0,
+    places: Annotated[bool, typer.Option(help="Measure also where in a chunk each reading is wrong.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """How close answers over reused chunk KV come to the exact ones, in float32, without an engine."""
@@ -48,7 +51,7 @@ def lab(
     folder = resolve_model(settings)
     tokenizer = ModelTokenizer(folder)
     preamble = build_preamble(tokenizer, settings)
-    shape = Shape(chunk_tokens, context_tokens, steps, seed)
+    shape = Shape(chunk_tokens, context_tokens, steps, seed, places)
     study = Study(DenseModel.load(folder), tokenizer, preamble, shape)
     with Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("measuring", total=len(questions) * len(wanted))
@@ -64,10 +67,15 @@ def lab(
         "steps": steps,
         "variants": {text: summary(rows, baseline) for text, rows in outcomes.items()},
     }
+    if places:
+        means = {reading: mean_places(several) for reading, several in study.places.items()}
+        result["places"] = {reading: [asdict(place) for place in found] for reading, found in means.items()}
     if as_json:
         typer.echo(json.dumps(result))
-    else:
-        Console().print(_table(result))
+        return
+    Console().print(_table(result))
+    if places:
+        Console().print(_places_table(result["places"]))
 
 
 def _table(result: dict[str, Any]) -> Table:
@@ -91,4 +99,14 @@ def _table(result: dict[str, Any]) -> Table:
             f"{row['fresh']:.3f}",
             f"{row['runs']:.0f}",
         )
+    return table
+
+
+def _places_table(found: dict[str, list[dict[str, Any]]]) -> Table:
+    columns = ("reading", "tokens from", "keys moved", "values moved", "looked at, exact", "reused")
+    table = Table(*columns, title="Tokens of chunks after the first, by distance from their chunk's start")
+    for reading, rows in found.items():
+        for row in rows:
+            figures = (row["moved_keys"], row["moved_values"], row["seen_exact"], row["seen_reused"])
+            table.add_row(reading, str(row["start"]), *(f"{figure:.4f}" for figure in figures))
     return table

@@ -34,7 +34,8 @@ class DenseModel:
 
     def __init__(self, model: PreTrainedModel) -> None:
         model.set_attn_implementation(_ATTENTION)
-        self._model: Any = model.eval()
+        self._model: Any = model
+        self._model.train(False)
         config: Any = model.config
         self.layers = int(config.num_hidden_layers)
         self.heads = int(config.num_attention_heads)

@@ -14,6 +14,7 @@ from benchmarks.lab.shift import shift_rest
 from benchmarks.lab.variant import Options, Variant, layer_numbers
 
 _CHECK_LAYER = 1
+_KEYS_ALONE, _VALUES_ALONE = 2, 3
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class Fusing:
         done = self._exact.numbers
         budget = round(variant.amount * self._exact.context)
         for stage in range(options.stages):
-            if variant.selector == "head":
-                chosen = torch.tensor(self._chunk_heads(int(variant.amount)), dtype=torch.int64)
+            if variant.selector in {"head", "rest"}:
+                chosen = self._by_place(variant.selector, int(variant.amount))
             else:
                 watch = self._asked(cache if stage else None)
                 worth = self._worth(variant.selector, options, watch, cache)
@@ -69,12 +70,27 @@ class Fusing:
                 heads = self._chunk_heads(options.head) if stage == 0 else []
                 chosen = choose(worth, left, part, heads=heads, span=options.span, join=options.join)
             left[chosen] = False
-            new = torch.cat([chosen, done]).unique() if stage == 0 else chosen
-            self._recompute(cache, new)
-            done = torch.cat([done, chosen]).unique()
+            new = torch.cat([chosen, done]).sort().values if stage == 0 else chosen
+            if options.patch:
+                self._patch(cache, new, options.patch)
+            else:
+                self._recompute(cache, new)
+            done = torch.cat([done, chosen]).sort().values
         if options.shift:
             shift_rest(self._model, self._exact, self._base, cache, done)
         return done
+
+    def _patch(self, cache: ScatterCache, positions: Tensor, part: int) -> None:
+        exact = self._exact.cache
+        if part != _VALUES_ALONE:
+            cache.keys[:, :, positions] = exact.keys[:, :, positions]
+        if part != _KEYS_ALONE:
+            cache.values[:, :, positions] = exact.values[:, :, positions]
+
+    def _by_place(self, selector: str, tokens: int) -> Tensor:
+        heads = torch.zeros_like(self._allowed)
+        heads[self._chunk_heads(tokens)] = True
+        return (self._allowed & (heads if selector == "head" else ~heads)).nonzero()[:, 0]
 
     def _chunk_heads(self, tokens: int) -> list[int]:
         chunks = self._exact.chunk_segments[1:]
@@ -141,7 +157,7 @@ class Fusing:
         layer = slice(_CHECK_LAYER, _CHECK_LAYER + 1)
         worth = self._moved(early, layer, keys=False).masked_fill(~self._allowed, 0)
         chosen = choose(worth, self._allowed, round(variant.amount * context))
-        rows = torch.cat([chosen, self._exact.numbers]).unique()
+        rows = torch.cat([chosen, self._exact.numbers]).sort().values
         cache.keys[: _CHECK_LAYER + 1] = early.keys[: _CHECK_LAYER + 1]
         cache.values[: _CHECK_LAYER + 1] = early.values[: _CHECK_LAYER + 1]
         last = torch.arange(context - len(rows), context)

@@ -21,7 +21,8 @@ def attention(queries: Tensor, keys: Tensor, context: int) -> Tensor:
     logits = logits.view(heads, rows, end)
     future = torch.ones(rows, rows, dtype=torch.bool).triu(1)
     logits[:, :, context:].masked_fill_(future, -torch.inf)
-    return logits.softmax(-1)[:, :, :context]
+    shares: Tensor = logits.softmax(-1)[:, :, :context]
+    return shares
 
 
 def pooled(shares: Tensor, *, pool: str, pick: str, among: Tensor | None) -> Tensor:
@@ -62,8 +63,9 @@ def deviation(old_keys: Tensor, old_values: Tensor, new_keys: Tensor, new_values
 
 def value_norms(values: Tensor, heads: int) -> Tensor:
     """(kv_heads, positions, head_dim) to (heads, 1, positions): the length of what each head would read there."""
-    norms = values.norm(dim=-1)
-    return norms.repeat_interleave(heads // len(norms), 0)[:, None]
+    norms = torch.linalg.vector_norm(values, dim=-1)
+    each: Tensor = norms.repeat_interleave(heads // len(norms), 0)
+    return each[:, None]
 
 
 def total(parts: Sequence[Tensor]) -> Tensor:

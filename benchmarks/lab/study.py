@@ -13,6 +13,7 @@ from benchmarks.lab.fusing import Fusing
 from benchmarks.lab.library import Library
 from benchmarks.lab.metrics import Closeness, bootstrap, closeness, paired_bootstrap
 from benchmarks.lab.packing import pack
+from benchmarks.lab.places import Place, places
 from benchmarks.lab.variant import Variant
 from generator.chat import ChatTokenizer
 from generator.preamble import Preamble
@@ -26,6 +27,7 @@ class Shape:
     context_tokens: int
     steps: int
     seed: int
+    places: bool
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Study:
         self._preamble = preamble
         self._shape = shape
         self._library = Library(model, tokenizer, preamble)
+        self.places: dict[str, list[list[Place]]] = {}
 
     def run(
         self, questions: Sequence[Question], variants: Sequence[Variant], step: Callable[[], object]
@@ -66,7 +69,10 @@ class Study:
             contexts.append(exact.context)
             chunks.append(len(exact.chunks))
             for reading, group in groupby(sorted(variants, key=_reading), key=_reading):
-                fusing = Fusing(self._model, exact, self._library.base(exact, reading))
+                base = self._library.base(exact, reading)
+                if self._shape.places:
+                    self.places.setdefault(reading, []).append(places(self._model, exact, base))
+                fusing = Fusing(self._model, exact, base)
                 for variant in group:
                     outcomes[variant.text].append(self._outcome(exact, fusing, variant))
                     step()

@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass, fields
+from typing import Any
 
 from app.core.errors import BadInput
 
 SCORES = ("impact", "hkvd", "hkvdkv", "true", "random", "impact*hkvdkv", "impact*true", "impactv", "oracle")
-SELECTORS = ("none", "head", "everything", "cacheblend-released", *SCORES)
+SELECTORS = ("none", "head", "rest", "everything", "cacheblend-released", *SCORES)
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Options:
     span: choose whole spans of that many tokens.  join: fill gaps of up to that many tokens between chosen ones.
     head: first tokens of each chunk that are always chosen.  shift: move the rest by the chosen tokens' mean change.
     stages: choose in that many steps, looking again after each.
+    patch: take the chosen positions from the exact run instead of recomputing them over the mixture; 2: keys alone,
+        3: values alone.
     """
 
     layers: str = ""
@@ -35,11 +38,12 @@ class Options:
     head: int = 0
     shift: int = 0
     stages: int = 1
+    patch: int = 0
 
 
 @dataclass(frozen=True)
 class Variant:
-    """`amount`: for `head` tokens a chunk, otherwise the share of the fused context's tokens."""
+    """`amount`: for `head`, and `rest` (what is not the head), tokens a chunk; else a share of the context's tokens."""
 
     text: str
     reading: str
@@ -53,7 +57,7 @@ def parse_variant(text: str) -> Variant:
     found = re.fullmatch(r"([^:]+):([a-z*-]+)(?:@([0-9.]+))?((?:\+[a-z]+(?:=[^+]+)?)*)", text)
     if not found or found[2] not in SELECTORS:
         raise BadInput(f"“{text}” is not a variant.", f"Write READING:SELECTOR@AMOUNT; selectors: {SELECTORS}.")
-    amount = float(found[3] or {"head": "16", "cacheblend-released": ".16"}.get(found[2], ".15"))
+    amount = float(found[3] or {"head": "16", "rest": "16", "cacheblend-released": ".16"}.get(found[2], ".15"))
     return Variant(text, found[1], found[2], amount, _options(text, found[4]))
 
 
@@ -71,11 +75,11 @@ def layer_numbers(text: str, layers: int) -> list[int]:
 
 
 def _options(text: str, written: str) -> Options:
-    known = {field.name: type(field.default) for field in fields(Options)}
-    values: dict[str, str | int] = {}
+    known = {field.name: field.type for field in fields(Options)}
+    values: dict[str, Any] = {}
     for part in written.split("+")[1:]:
         name, equals, value = part.partition("=")
         if name not in known:
             raise BadInput(f"“{text}”: {name} is not an option.", f"Options: {', '.join(known)}.")
-        values[name] = known[name](value if equals else "1")
-    return Options(**values)  # type: ignore[arg-type]
+        values[name] = value if known[name] is str else int(value if equals else "1")
+    return Options(**values)
