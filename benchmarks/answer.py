@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from app.core.ids import new_id
-from benchmarks.divergence import LogProbs
+from benchmarks.verdict import Said
 from generator.engine import Delta, EngineClient, Finished, Sampling
 from generator.fusion_request import FusionRequest
 from generator.prompt import Prompt
@@ -24,19 +24,6 @@ class Answer:
     said: int
     ttft_s: float
     report: FusionReport
-
-
-@dataclass(frozen=True)
-class TracedAnswer:
-    """`logprobs`: (steps, vocabulary) float32 of the answer's first steps, before any token was forced."""
-
-    answer: Answer
-    logprobs: LogProbs
-
-    @property
-    def likeliest(self) -> list[int]:
-        """The likeliest token of each step: what was said, unless it was forced."""
-        return [int(token) for token in self.logprobs.argmax(axis=-1)]
 
 
 async def ask(
@@ -69,14 +56,18 @@ class Tracer:
 
     async def ask(
         self, prompt: Prompt, policy: str, tenant: str, max_tokens: int, forced: Sequence[int] = ()
-    ) -> TracedAnswer:
-        """The answer says `forced` first. Raises EngineUnavailable, EngineFailed."""
+    ) -> tuple[Answer, Said]:
+        """The answer says `forced` first; its distributions are those from before a token was forced.
+
+        Raises EngineUnavailable, EngineFailed.
+        """
         name = new_id("ask")
         sampling = Sampling(max_tokens, extra=trace_arguments(name, self.steps, forced))
         try:
             answer = await ask(self.client, prompt, policy, tenant, sampling, name)
-            kept = [np.load(trace_path(self.traces, name, step)) for step in range(min(answer.said, self.steps))]
-            return TracedAnswer(answer, np.stack(kept))
+            steps = range(min(answer.said, self.steps))
+            logprobs = np.stack([np.load(trace_path(self.traces, name, step)) for step in steps])
+            return answer, Said(answer.text, tuple(map(int, logprobs.argmax(axis=-1))), logprobs)
         finally:
             for path in self.traces.glob(f"{name}.*.npy"):
                 path.unlink()

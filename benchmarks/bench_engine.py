@@ -8,11 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
 
 from app.core.errors import SetupError
 from app.core.settings import Settings
 from benchmarks.context import Piece
+from benchmarks.tenants import tenant_of
+from benchmarks.timed_client import TimedClient
 from generator.chat import ModelTokenizer
 from generator.chunk_reader import ChunkReader
 from generator.conditioning import Conditioning, neutral_passage, passages
@@ -31,16 +34,11 @@ from kvstore.tiers.disk import DiskTier
 _POLL_SECONDS = 0.25
 
 
-def tenant_of(conditioning: Conditioning) -> str:
-    """Readings behind different passages share a key: a tenant each keeps them apart."""
-    return f"bench-{conditioning}"
-
-
 @dataclass(frozen=True)
 class BenchEngine:
     """`traces`: where the engine leaves the distributions that requests ask for."""
 
-    client: EngineClient
+    client: TimedClient
     status: EngineStatus
     tokenizer: ModelTokenizer
     preamble: Preamble
@@ -106,13 +104,16 @@ class BenchEngine:
 def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchEngine]:
     """Start the engine for the configured model, wait until it serves, stop it at the end.
 
-    `traced` loads the processor that keeps distributions and forces tokens (`generator.traces`).
+    It has folders of its own, but knows the gate results of the configured state. `traced` loads the processor that
+    keeps distributions and forces tokens (`generator.traces`).
     Raises SetupError with the end of its log when it does not come up in `engine_start_seconds`.
     """
     with TemporaryDirectory(prefix="preread-bench-") as folder:
         state = Path(folder)
         own = settings.model_copy(update={"state_dir": state, "kv_dir": None, "staging_dir": None})
         own = own.model_copy(update={"engine_port": _free_port(), "engine_url": ""})
+        if (settings.state_dir / "gates").is_dir():
+            copytree(settings.state_dir / "gates", state / "gates")
         model = resolve_model(own)
         command, environment = engine_command(own, model)
         if traced:
@@ -125,7 +126,7 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
                 stderr=subprocess.STDOUT,
             )
         try:
-            client = EngineClient(own.effective_engine_url)
+            client = TimedClient(own.effective_engine_url)
             status = _wait(client, process, own, state / "engine.log")
             tokenizer = ModelTokenizer(model)
             preamble = build_preamble(tokenizer, own)

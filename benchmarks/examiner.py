@@ -2,16 +2,18 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.core.errors import PrereadError
 from app.core.ids import new_id
-from benchmarks.answer import TracedAnswer, Tracer
-from benchmarks.bench_engine import BenchEngine, tenant_of
+from benchmarks.answer import Answer, Tracer
+from benchmarks.bench_engine import BenchEngine
 from benchmarks.context import Asked
+from benchmarks.divergence import LogProbs
 from benchmarks.errors import NotFused, QuestionFailed
+from benchmarks.tenants import own_tenant, tenant_of
 from benchmarks.variant import EXACT, Variant
-from benchmarks.verdict import Verdict, verdict
+from benchmarks.verdict import Said, Verdict, verdict
 from generator.conditioning import Conditioning
 from generator.engine import EngineClient, Sampling
 from generator.errors import EngineFailed
@@ -27,7 +29,6 @@ class Examined:
     """`floor` compares two exact runs, the second batched with another request."""
 
     asked: Asked
-    exact: TracedAnswer
     floor: Verdict
     verdicts: dict[Variant, Verdict]
 
@@ -62,44 +63,42 @@ class Examiner:
     async def _examine(self, asked: Asked) -> Examined:
         golds = asked.question.answers
         prompt = self._prompt(asked, conditioned=False)
-        exact = await self._ask(prompt, EXACT, own_tenant())
+        answer, exact = await self._ask(prompt, EXACT, own_tenant())
         async with self._company(asked):
-            again = await self._ask(prompt, EXACT, own_tenant())
+            _, again = await self._ask(prompt, EXACT, own_tenant())
             forced = await self._forced(exact, again, prompt, EXACT, own_tenant())
-        floor = verdict(golds, exact, again, forced.logprobs)
+        floor = verdict(golds, exact, again, forced)
         verdicts = {}
         try:
             await self._preread(asked)
             for variant in self._in_turn():
-                verdicts[variant] = await self._judge(asked, exact, variant)
+                if variant.policy == EXACT:
+                    verdicts[variant] = _costing(verdict(golds, exact, exact, exact.logprobs), answer)
+                else:
+                    verdicts[variant] = await self._judge(asked, exact, variant)
         finally:
             for reading in self._readings:
                 self._engine.forget(asked.pieces, reading)
-        return Examined(asked, exact, floor, {variant: verdicts[variant] for variant in self._variants})
+        return Examined(asked, floor, {variant: verdicts[variant] for variant in self._variants})
 
-    async def _judge(self, asked: Asked, exact: TracedAnswer, variant: Variant) -> Verdict:
-        golds = asked.question.answers
-        if variant.policy == EXACT:
-            return verdict(golds, exact, exact, exact.logprobs)
+    async def _judge(self, asked: Asked, exact: Said, variant: Variant) -> Verdict:
         prompt, tenant = self._prompt(asked, conditioned=variant.conditioned), tenant_of(variant.reading)
-        free = await self._ask(prompt, variant.policy, tenant)
-        missing = [chunk.reason for chunk in free.answer.report.chunks if chunk.tier is None]
+        answer, free = await self._ask(prompt, variant.policy, tenant)
+        missing = [chunk.reason for chunk in answer.report.chunks if chunk.tier is None]
         if missing:
             raise EngineFailed(f"{len(missing)} chunks had no KV under {variant.policy}: {missing[0]}.")
         forced = await self._forced(exact, free, prompt, variant.policy, tenant)
-        return verdict(golds, exact, free, forced.logprobs)
+        return _costing(verdict(asked.question.answers, exact, free, forced), answer)
 
-    async def _ask(self, prompt: Prompt, policy: str, tenant: str) -> TracedAnswer:
+    async def _ask(self, prompt: Prompt, policy: str, tenant: str) -> tuple[Answer, Said]:
         return await self._tracer.ask(prompt, policy, tenant, self._answer_tokens)
 
-    async def _forced(
-        self, exact: TracedAnswer, free: TracedAnswer, prompt: Prompt, policy: str, tenant: str
-    ) -> TracedAnswer:
-        """The answer made to say what `exact` said; the free one where it said just that by itself."""
-        said = exact.likeliest
-        if free.likeliest == said:
-            return free
-        return await self._tracer.ask(prompt, policy, tenant, len(said), said)
+    async def _forced(self, exact: Said, free: Said, prompt: Prompt, policy: str, tenant: str) -> LogProbs:
+        """The distributions when made to say what `exact` said: the free answer's, where it said just that."""
+        if free.tokens == exact.tokens:
+            return free.logprobs
+        _, said = await self._tracer.ask(prompt, policy, tenant, len(exact.tokens), exact.tokens)
+        return said.logprobs
 
     async def _preread(self, asked: Asked) -> None:
         """Pre-read the chunks, and ask once so that their KV is in the engine's memory for the first that is timed."""
@@ -130,6 +129,5 @@ class Examiner:
         return [*self._variants[self._turn :], *self._variants[: self._turn]]
 
 
-def own_tenant() -> str:
-    """A tenant of its own salts an exact request uniquely: nothing is found in vLLM's prefix cache."""
-    return new_id("bench").replace("_", "-")
+def _costing(found: Verdict, answer: Answer) -> Verdict:
+    return replace(found, ttft_s=answer.ttft_s, effective_recompute=answer.report.effective_recompute)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from statistics import mean
 
 from generator.conditioning import Conditioning
 from generator.policy import SCORED, parse_policy
@@ -13,11 +14,11 @@ REFERENCE = "alone:hkvd@.15"
 
 @dataclass(frozen=True)
 class Bound:
-    """When an answer counts as kept.
+    """When answers count as kept.
 
-    The mean KL divergence above the noise floor's is at most `kl_share` of the reference's (but an excess no larger
-    than the noise floor itself always passes, since less cannot be told from none), and the share of answers that are
-    identical to the exact run's is at most `identical_points` below that of two exact runs.
+    The mean KL divergence above the noise floor's is at most `kl_share` of the reference's (an excess no larger than
+    the noise floor itself always passes, since it can hardly be told from none), and the share of answers identical to
+    the exact run's is at most `identical_points` below that of two exact runs.
     """
 
     kl_share: float = 0.25
@@ -25,14 +26,21 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Means over the questions of one set."""
+
+    kl_mean: float
+    identical: float
+
+
+@dataclass(frozen=True)
 class Row:
-    """Means over the questions for one policy behind one passage."""
+    """One policy behind one passage; `sets` has one entry a question set, in the same order in every row."""
 
     policy: str
     conditioning: Conditioning
-    kl_mean: float
-    identical: float
     effective_recompute: float
+    sets: tuple[Kept, ...]
 
 
 @dataclass(frozen=True)
@@ -44,36 +52,49 @@ class Choice:
     within_bound: bool
 
 
-def passes(row: Row, floor: Row, reference: Row, bound: Bound) -> bool:
-    allowed = max(bound.kl_share * (reference.kl_mean - floor.kl_mean), floor.kl_mean)
-    return row.kl_mean - floor.kl_mean <= allowed and row.identical >= floor.identical - bound.identical_points
+@dataclass(frozen=True)
+class Gate:
+    """What rows are judged by, for each set: two exact runs' difference, and the reference's."""
+
+    floors: tuple[Kept, ...]
+    references: tuple[Kept, ...]
+    bound: Bound
+
+    def passes(self, row: Row) -> bool:
+        """Whether the bound holds on every set."""
+        return all(map(self._within, row.sets, self.floors, self.references))
+
+    def _within(self, kept: Kept, floor: Kept, reference: Kept) -> bool:
+        allowed = max(self.bound.kl_share * (reference.kl_mean - floor.kl_mean), floor.kl_mean)
+        alike = kept.identical >= floor.identical - self.bound.identical_points
+        return alike and kept.kl_mean - floor.kl_mean <= allowed
+
+    def choose(self, rows: Sequence[Row]) -> Choice:
+        """The row of least effective recompute among the smallest sufficient amounts.
+
+        Of each policy behind each passage, the smallest amount counts from which on every larger measured one passes
+        too: one that passes by luck below one that fails does not. Without any, the row of least divergence. `rows`
+        must not be empty; `exact` is no candidate.
+        """
+        families: dict[tuple[str, bool, Conditioning], list[Row]] = {}
+        for row in rows:
+            policy = parse_policy(row.policy)
+            families.setdefault((policy.name, policy.alone, row.conditioning), []).append(row)
+        sufficient = [found for family in families.values() if (found := self._smallest(family)) is not None]
+        if sufficient:
+            best = min(sufficient, key=lambda row: (row.effective_recompute, _divergence(row)))
+            return Choice(best, _floor(best), within_bound=True)
+        nearest = min(rows, key=_divergence)
+        return Choice(nearest, _floor(nearest), within_bound=False)
+
+    def _smallest(self, family: Sequence[Row]) -> Row | None:
+        downwards = sorted(family, key=lambda row: parse_policy(row.policy).amount or 0, reverse=True)
+        passing = list(takewhile(self.passes, downwards))
+        return passing[-1] if passing else None
 
 
-def choose(rows: Sequence[Row], floor: Row, reference: Row, bound: Bound) -> Choice:
-    """The row of least effective recompute among the smallest sufficient amounts.
-
-    Of each policy behind each passage, the smallest amount counts from which on every larger measured one passes too:
-    one that passes by luck below one that fails does not. Without any, the row of least divergence. `rows` must not be
-    empty; `exact` is no candidate.
-    """
-    families: dict[tuple[str, bool, Conditioning], list[Row]] = {}
-    for row in rows:
-        policy = parse_policy(row.policy)
-        families.setdefault((policy.name, policy.alone, row.conditioning), []).append(row)
-    sufficient = [
-        found for family in families.values() if (found := _smallest(family, floor, reference, bound)) is not None
-    ]
-    if sufficient:
-        best = min(sufficient, key=lambda row: (row.effective_recompute, row.kl_mean))
-        return Choice(best, _floor(best), within_bound=True)
-    nearest = min(rows, key=lambda row: row.kl_mean)
-    return Choice(nearest, _floor(nearest), within_bound=False)
-
-
-def _smallest(family: Sequence[Row], floor: Row, reference: Row, bound: Bound) -> Row | None:
-    downwards = sorted(family, key=lambda row: parse_policy(row.policy).amount or 0, reverse=True)
-    passing = list(takewhile(lambda row: passes(row, floor, reference, bound), downwards))
-    return passing[-1] if passing else None
+def _divergence(row: Row) -> float:
+    return mean(kept.kl_mean for kept in row.sets)
 
 
 def _floor(row: Row) -> float:

@@ -2,11 +2,15 @@
 
 import typer
 
+from benchmarks.gate import gate
 from benchmarks.lab.command import lab
+from benchmarks.preread import preread
 from benchmarks.quality import quality
 from benchmarks.ttft import ttft
 
 bench = typer.Typer(help="Measure speed and quality on this machine.", no_args_is_help=True)
 bench.command()(ttft)
 bench.command()(quality)
+bench.command()(gate)
+bench.command()(preread)
 bench.command()(lab)

@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from app.core.errors import BadInput
 from app.core.settings import get_settings
+from benchmarks import prefix_cache, released
 from benchmarks.bench_engine import bench_engine
 from benchmarks.context import Asked, in_context
 from benchmarks.datasets import QuestionSet, load_questions
@@ -25,7 +27,9 @@ from benchmarks.verdict import Verdict
 from benchmarks.verdicts import cost, mean, normalised_f1
 from benchmarks.verdicts import quality as quality_of
 from generator.conditioning import Conditioning
+from generator.model_source import resolve_model
 
+_BASELINES = f"{prefix_cache.NAME},{released.NAME}"
 DEFAULT_POLICIES = "exact,alone:none,alone:hkvd@.15,none,head@16,impact@.08,impact@.15"
 
 
@@ -39,6 +43,7 @@ def quality(
     joined: Annotated[bool, typer.Option("--joined", help="Join passages before cutting: full chunks.")] = False,
     conditioning: Annotated[Conditioning, typer.Option(help="What later chunks are read behind.")] = Conditioning.OFF,
     answer_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 64,
+    baselines: Annotated[str, typer.Option(help="Comma-separated, of those from outside; may be empty.")] = _BASELINES,
     plot: Annotated[Path | None, typer.Option(help="SVG file for TTFT against divergence.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -46,6 +51,7 @@ def quality(
     settings = get_settings()
     variants = [Variant(policy, conditioning) for policy in policy_names(policies)]
     check_plot(plot)
+    outside = baseline_names(baselines)
     questions = load_questions(name, data)[:n]
     console = Console(stderr=True)
     console.print("starting an engine …")
@@ -53,6 +59,15 @@ def quality(
         asked = [in_context(each, engine.tokenizer, chunks, chunk_tokens, joined=joined) for each in questions]
         bar = progress.add_task("asking", total=len(asked))
         found = examine_all(engine, asked, variants, answer_tokens, lambda: progress.advance(bar))
+        rows = {}
+        if prefix_cache.NAME in outside:
+            bar = progress.add_task(prefix_cache.NAME, total=len(asked))
+            rows[prefix_cache.NAME] = prefix_cache.ask_shuffled(engine, asked, lambda: progress.advance(bar))
+    if released.NAME in outside:
+        dense = released.Released(resolve_model(settings), engine.tokenizer, engine.preamble, answer_tokens)
+        with Progress(console=console) as progress:
+            bar = progress.add_task(released.NAME, total=len(asked))
+            rows[released.NAME] = dense.ask_all(asked, lambda: progress.advance(bar))
     result = {
         **provenance(settings.model),
         "set": name,
@@ -63,6 +78,7 @@ def quality(
         "steps": STEPS,
         **context(asked),
         **report(found, variants),
+        "baselines": rows,
     }
     if plot:
         plot_quality(plot, result)
@@ -70,6 +86,15 @@ def quality(
         typer.echo(json.dumps(result))
     else:
         Console().print(quality_table(result))
+
+
+def baseline_names(text: str) -> list[str]:
+    """Raises BadInput for one that there is not."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    for name in names:
+        if name not in (prefix_cache.NAME, released.NAME):
+            raise BadInput(f"“{name}” is no baseline.", f"Choose from {_BASELINES}.")
+    return names
 
 
 def context(asked: Sequence[Asked]) -> dict[str, Any]:

@@ -30,6 +30,11 @@ def quality_table(result: dict[str, Any]) -> Table:
         costs = (_seconds(row["ttft"]), _share(row["effective_recompute"]))
         table.add_row(*_quality(policy, row), _number(row["normalised_f1"]), *costs)
     table.add_row(*_quality("two exact runs", result["floor"]), "", "", "")
+    for name, row in result["baselines"].items():
+        if "hit_share" in row:
+            table.add_row(f"{name} (hits {_share(row['hit_share'])})", *[""] * 7, _seconds(row["ttft"]), "")
+        else:
+            table.add_row(*_quality(name, row), "", "", _share(row["effective_recompute"]))
     return table
 
 

@@ -7,8 +7,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from benchmarks.answer import Answer, ask
-from benchmarks.bench_engine import tenant_of
-from benchmarks.examiner import own_tenant
+from benchmarks.tenants import own_tenant, tenant_of
 from benchmarks.variant import EXACT, Variant
 from generator.engine import EngineClient, Sampling
 from generator.prompt import Prompt

@@ -20,14 +20,14 @@ def quality(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 def cost(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Medians over questions: seconds to the first token, and the share of token-layers computed."""
     return {
-        "ttft": median_of([each.ttft_s for each in verdicts]).to_json(),
-        "effective_recompute": median_of([each.effective_recompute for each in verdicts]).to_json(),
+        "ttft": median_of(_known(verdicts, "ttft_s")).to_json(),
+        "effective_recompute": median_of(_known(verdicts, "effective_recompute")).to_json(),
     }
 
 
 def mean(verdicts: Sequence[Verdict], name: str) -> Interval:
     """The mean of one field over the questions where it is known."""
-    return mean_of([value for each in verdicts if (value := getattr(each, name)) is not None])
+    return mean_of(_known(verdicts, name))
 
 
 def normalised_f1(these: Sequence[Verdict], plain: Sequence[Verdict], exact: Sequence[Verdict]) -> Interval:
@@ -41,6 +41,10 @@ def normalised_f1(these: Sequence[Verdict], plain: Sequence[Verdict], exact: Seq
         if this.f1 is not None and reused.f1 is not None and full.f1 is not None
     ]
     return interval_of(rows, _normalised)
+
+
+def _known(verdicts: Sequence[Verdict], name: str) -> list[float]:
+    return [value for each in verdicts if (value := getattr(each, name)) is not None]
 
 
 def _normalised(table: NDArray[np.float64]) -> NDArray[np.float64]:

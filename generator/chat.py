@@ -1,5 +1,6 @@
 """The language model's tokenizer and chat template: token ids around a user's message."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -48,6 +49,10 @@ class ModelTokenizer:
 
     def encode(self, text: str) -> list[int]:
         return list(self._text.encode(text, add_special_tokens=False).ids)
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """The text of an answer, control tokens left out."""
+        return str(self._markup.decode(list(token_ids), skip_special_tokens=True))
 
     def frame(self, system: str) -> ChatFrame:
         """The chat template around a user's message; a model without one gets plain paragraphs.

@@ -1,43 +1,56 @@
 """What the gate chooses from measured rows."""
 
-from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.gate_choice import REFERENCE, Bound, Choice, Row, choose, passes
+from benchmarks.gate_choice import Bound, Choice, Gate, Kept, Row
 from generator.conditioning import Conditioning
 
 OFF, NEUTRAL = Conditioning.OFF, Conditioning.NEUTRAL
-FLOOR = Row("exact", OFF, kl_mean=0.001, identical=0.95, effective_recompute=1)
-HKVD = Row(REFERENCE, OFF, kl_mean=0.041, identical=0.5, effective_recompute=0.2)
-BOUND = Bound()
+FLOOR = Kept(kl_mean=0.001, identical=0.95)
+HKVD = Kept(kl_mean=0.041, identical=0.5)
+GATE = Gate((FLOOR,), (HKVD,), Bound())
 
 
 def row(policy: str, kl: float, identical: float = 0.95, cost: float = 0.1, conditioning: Conditioning = OFF) -> Row:
-    return Row(policy, conditioning, kl, identical, cost)
+    return Row(policy, conditioning, cost, (Kept(kl, identical),))
 
 
 def chosen(*rows: Row) -> Choice:
-    return choose(rows, FLOOR, HKVD, BOUND)
+    return GATE.choose(rows)
 
 
 def test_a_quarter_of_the_references_excess_passes_and_no_more() -> None:
-    assert passes(row("none", 0.011), FLOOR, HKVD, BOUND)
-    assert not passes(row("none", 0.0112), FLOOR, HKVD, BOUND)
+    assert GATE.passes(row("none", 0.011))
+    assert not GATE.passes(row("none", 0.0112))
 
 
 def test_ten_points_fewer_identical_answers_pass_and_no_fewer() -> None:
-    assert passes(row("none", 0.001, identical=0.86), FLOOR, HKVD, BOUND)
-    assert not passes(row("none", 0.001, identical=0.84), FLOOR, HKVD, BOUND)
+    assert GATE.passes(row("none", 0.001, identical=0.86))
+    assert not GATE.passes(row("none", 0.001, identical=0.84))
 
 
 def test_an_excess_within_the_noise_passes_even_where_the_reference_has_none() -> None:
-    perfect = replace(HKVD, kl_mean=FLOOR.kl_mean)
-    assert passes(row("none", 0.0019), FLOOR, perfect, BOUND)
-    assert not passes(row("none", 0.0021), FLOOR, perfect, BOUND)
+    perfect = Gate((FLOOR,), (FLOOR,), Bound())
+    assert perfect.passes(row("none", 0.0019))
+    assert not perfect.passes(row("none", 0.0021))
+
+
+def test_the_bound_is_a_share_of_the_references_error_not_a_number() -> None:
+    worse = Gate((FLOOR,), (Kept(0.41, 0.1),), Bound())
+    assert worse.passes(row("none", 0.09))
+    assert not GATE.passes(row("none", 0.09))
+
+
+def test_the_bound_must_hold_on_every_set() -> None:
+    two = Gate((FLOOR, FLOOR), (HKVD, HKVD), Bound())
+    well, badly = Kept(0.002, 0.95), Kept(0.2, 0.95)
+    assert two.passes(Row("none", OFF, 0, (well, well)))
+    assert not two.passes(Row("none", OFF, 0, (well, badly)))
+    assert not two.passes(Row("none", OFF, 0, (badly, well)))
 
 
 def test_the_smallest_amount_that_passes_is_the_floor() -> None:
@@ -64,6 +77,11 @@ def test_policies_without_a_share_leave_the_budget_no_floor() -> None:
     assert chosen(row("head@16", 0.001, cost=0.03)).floor == 0
 
 
+@pytest.mark.parametrize("policy", ["impact@.08", "hkvd@.08", "alone:impact@.08"])
+def test_the_floor_is_the_share_as_written(policy: str) -> None:
+    assert chosen(row(policy, 0.002)).floor == 0.08
+
+
 def test_where_nothing_passes_the_nearest_is_taken_and_it_says_so() -> None:
     found = chosen(row("none", 0.5), row("impact@.15", 0.1), row("impact@.30", 0.2))
     assert found == Choice(row("impact@.15", 0.1), 0.15, within_bound=False)
@@ -88,33 +106,19 @@ ROWS = st.lists(
 def test_the_choice_is_one_of_the_rows_and_says_truly_whether_it_passes(rows: list[Row]) -> None:
     found = chosen(*rows)
     assert found.row in rows
-    assert found.within_bound <= passes(found.row, FLOOR, HKVD, BOUND)
+    assert found.within_bound <= GATE.passes(found.row)
     assert 0 <= found.floor <= 1
 
 
 @given(ROWS, st.randoms())
 def test_the_order_of_the_rows_does_not_matter(rows: list[Row], random: Random) -> None:
-    shuffled = random.sample(rows, len(rows))
-    one, other = chosen(*rows), chosen(*shuffled)
+    one, other = chosen(*rows), chosen(*random.sample(rows, len(rows)))
     assert one.within_bound == other.within_bound
-    assert one.row.kl_mean == other.row.kl_mean or one.row.effective_recompute == other.row.effective_recompute
+    assert one.row.sets[0].kl_mean == other.row.sets[0].kl_mean
 
 
 @given(ROWS, st.floats(0.01, 2))
-def test_a_wider_bound_never_costs_more(rows: list[Row], share: float) -> None:
-    strict = choose(rows, FLOOR, HKVD, Bound(kl_share=share))
-    wide = choose(rows, FLOOR, HKVD, Bound(kl_share=share * 2))
-    if strict.within_bound:
-        assert wide.within_bound
-        assert wide.row.effective_recompute <= strict.row.effective_recompute or wide.row == strict.row
-
-
-def test_a_bound_is_a_promise_about_the_reference_not_about_a_number() -> None:
-    worse = replace(HKVD, kl_mean=HKVD.kl_mean * 10)
-    assert choose([row("none", 0.09)], FLOOR, worse, BOUND).within_bound
-    assert not choose([row("none", 0.09)], FLOOR, HKVD, BOUND).within_bound
-
-
-@pytest.mark.parametrize("amount", ["impact@.08", "hkvd@.08", "alone:impact@.08"])
-def test_amounts_are_read_from_the_policy_as_written(amount: str) -> None:
-    assert chosen(row(amount, 0.002)).floor == 0.08
+def test_where_something_passes_a_strict_bound_something_passes_a_wider_one(rows: list[Row], share: float) -> None:
+    strict = Gate((FLOOR,), (HKVD,), Bound(kl_share=share)).choose(rows)
+    wide = Gate((FLOOR,), (HKVD,), Bound(kl_share=share * 2)).choose(rows)
+    assert wide.within_bound >= strict.within_bound
