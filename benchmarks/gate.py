@@ -23,6 +23,7 @@ from benchmarks.gate_table import gate_table
 from benchmarks.machine import provenance
 from benchmarks.variant import EXACT, Variant, policy_names
 from generator.conditioning import Conditioning
+from generator.engine_config import EngineConfig
 from generator.gate import GateResult, gate_path, save_gate
 
 DEFAULT_POLICIES = (
@@ -78,6 +79,7 @@ def gate(
         conditioning=choice.row.conditioning,
         floor=choice.floor,
         chunk_tokens=chunk_tokens,
+        impact_layers=EngineConfig.from_settings(settings, fingerprint).impact_layers,
         provenance={
             **provenance(settings.model),
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),

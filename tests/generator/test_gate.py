@@ -64,21 +64,30 @@ def test_the_state_folder_goes_before_what_ships(tmp_path: Path, monkeypatch: py
     assert load_gate(state, MODEL) == result()
 
 
-def broken(**changes: Any) -> str:
+def written(**changes: Any) -> str:
     body = {
         "format": 1, "fingerprint": MODEL, "policy": "impact@.08", "conditioning": "off", "floor": 0.08,
-        "chunk_tokens": 512, "provenance": {"data": "x"}, "table": [],
+        "chunk_tokens": 512, "provenance": {"data": "x"}, "table": [], "impact_layers": [12, 13],
     }  # fmt: skip
     return json.dumps(body | changes)
+
+
+def test_a_file_with_every_field_can_be_used(tmp_path: Path) -> None:
+    path = gate_path(tmp_path, MODEL)
+    path.parent.mkdir()
+    path.write_text(written())
+    loaded = load_gate(tmp_path, MODEL)
+    assert loaded is not None
+    assert (loaded.policy, loaded.impact_layers) == ("impact@.08", (12, 13))
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "", "{", "[]", "null", "7", "{}", "\ufeff{}",
-        broken(format=2), broken(policy="magic"), broken(policy=5), broken(conditioning="always"),
-        broken(floor=2), broken(floor="much"), broken(floor=None), broken(chunk_tokens="x"), broken(provenance=3),
-        broken(provenance={}), broken(table=4), broken(fingerprint="cd" * 32),
+        written(format=2), written(policy="magic"), written(policy=5), written(conditioning="always"),
+        written(floor=2), written(floor="much"), written(floor=None), written(chunk_tokens="x"), written(provenance=3),
+        written(provenance={}), written(table=4), written(impact_layers="x"), written(fingerprint="cd" * 32),
     ],
 )  # fmt: skip
 def test_a_bad_file_stops_nobody_and_is_named_with_what_to_do(
