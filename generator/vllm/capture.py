@@ -43,11 +43,11 @@ class _Buffer:
 
 @dataclass(frozen=True)
 class _Match:
-    """Rows (n,) of a forward's keys and values, and the places (n,) in the buffer where they belong."""
+    """Rows of a forward's keys and values, and the places in the buffer where they belong."""
 
     buffer: _Buffer
-    rows: Tensor
-    places: Tensor
+    rows: Tensor | slice
+    places: Tensor | slice
 
 
 class Capturer:
@@ -148,7 +148,7 @@ class Capturer:
             seen = ordered[candidates] == wanted
             places = torch.arange(task.first - buffer.start, task.last - buffer.start)[seen]
             if len(places):
-                yield _Match(buffer, order[candidates[seen]], places)
+                yield _Match(buffer, _as_slice(order[candidates[seen]]), _as_slice(places))
 
     def _with_all_heads(self, buffer: _Buffer) -> _Buffer:
         """On rank 0. In the thread that runs the model, since the ranks wait for each other."""
@@ -190,3 +190,10 @@ class Capturer:
         if error is not None:
             log.error("staging a captured chunk failed", exc_info=error)
         self._notes.write_capture(request_id, f"it could not be staged: {error}" if error else None)
+
+
+def _as_slice(indices: Tensor) -> Tensor | slice:
+    """(n,) indices as a slice where each follows the one before: that copies several times faster."""
+    if bool((indices.diff() == 1).all()):
+        return slice(int(indices[0]), int(indices[-1]) + 1)
+    return indices

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 TESTED_ARCHITECTURES = ("LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
 TESTED_BACKENDS = ("CPU_ATTN",)
+TESTED_CACHES = ("auto", "bfloat16", "float16", "float32")
 
 
 def why_unsupported(config: "VllmConfig", layers: dict[str, object]) -> str | None:
@@ -22,8 +23,6 @@ def why_unsupported(config: "VllmConfig", layers: dict[str, object]) -> str | No
         return "parallelism other than tensor parallelism has not been tested"
     if config.speculative_config is not None:
         return "speculative decoding has not been tested"
-    if config.cache_config.cache_dtype not in ("auto", "bfloat16", "float16", "float32"):
-        return f"a KV cache in {config.cache_config.cache_dtype} has not been tested"
     reasons = (_why_not(name, layer) for name, layer in layers.items())
     return next((reason for reason in reasons if reason), None)
 
@@ -37,6 +36,8 @@ def _why_not(name: str, layer: object) -> str | None:
         return f"layer {name} shares another layer's KV"
     if layer.attn_type != AttentionType.DECODER:
         return f"layer {name} is not a decoder's"
+    if layer.kv_cache_dtype not in TESTED_CACHES:
+        return f"layer {name} keeps its KV in {layer.kv_cache_dtype}, which has not been tested"
     if layer.has_sink:
         return f"layer {name} has attention sinks"
     backend = layer.attn_backend.get_name()

@@ -53,10 +53,12 @@ _INT8_CONFIG: dict[str, Any] = {
         }
     },
 }
+_FP8_KV = {"num_bits": 8, "type": "float", "symmetric": True, "strategy": "tensor", "dynamic": False}
 _GPTQ_CONFIG = {"quant_method": "gptq", "bits": 4, "group_size": _GROUP, "desc_act": False, "sym": True}
 
 QUANTISED: dict[str, tuple[Callable[[Tensor], dict[str, Tensor]], dict[str, Any]]] = {
     "int8-w8a8": (_int8, _INT8_CONFIG),
+    "int8-w8a8-fp8-kv": (_int8, _INT8_CONFIG | {"kv_cache_scheme": _FP8_KV}),
     "gptq-w4a16": (_gptq, _GPTQ_CONFIG),
 }
 

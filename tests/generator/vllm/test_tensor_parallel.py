@@ -75,9 +75,7 @@ def test_the_ranks_hold_half_of_the_heads_each_and_the_engine_fuses(two: Rig, pr
     assert two.llm.collective_rpc(held_heads) == [{1}, {1}]
 
 
-def test_chunk_kv_holds_all_heads_and_is_what_one_process_captures(
-    one: Rig, two: Rig, preamble: list[int]
-) -> None:
+def test_chunk_kv_holds_all_heads_and_is_what_one_process_captures(one: Rig, two: Rig, preamble: list[int]) -> None:
     chunk = random_ids(2, 200)
     one.preread(preamble, chunk)
     two.preread(preamble, chunk)

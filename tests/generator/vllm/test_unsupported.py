@@ -1,21 +1,25 @@
 """A model that was never tested is served exactly, and says why."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 import torch
 from fusion_rig import TENANT, Rig, random_ids, segments_of
-from transformers import GPT2Config, GPT2LMHeadModel, MistralConfig, MistralForCausalLM, PreTrainedModel
+from quantised_models import save_quantised_model
+from transformers import GPT2Config, GPT2LMHeadModel, MistralConfig, MistralForCausalLM
 
 from app.core.ids import new_id
 from generator.fusion_request import FusionRequest
 
 
-def gpt2() -> PreTrainedModel:
+def gpt2(folder: Path) -> None:
     shape = {"vocab_size": 384, "n_positions": 512, "n_embd": 128, "n_layer": 2, "n_head": 4}
-    return GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=1, eos_token_id=2))
+    GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=1, eos_token_id=2)).save_pretrained(folder)
 
 
-def windowed_mistral() -> PreTrainedModel:
-    return MistralForCausalLM(
+def windowed_mistral(folder: Path) -> None:
+    model = MistralForCausalLM(
         MistralConfig(
             vocab_size=384,
             hidden_size=128,
@@ -28,17 +32,27 @@ def windowed_mistral() -> PreTrainedModel:
             sliding_window=64,
         )
     )
+    model.save_pretrained(folder)
+
+
+def llama_that_asks_for_kv_in_fp8(folder: Path) -> None:
+    save_quantised_model("int8-w8a8-fp8-kv", folder)
 
 
 @pytest.mark.parametrize(
-    ("make", "reason"), [(gpt2, "GPT2LMHeadModel has not been tested"), (windowed_mistral, "has not been tested")]
+    ("save", "reason"),
+    [
+        (gpt2, "GPT2LMHeadModel has not been tested"),
+        (windowed_mistral, "has not been tested"),
+        (llama_that_asks_for_kv_in_fp8, "keeps its KV in fp8"),
+    ],
 )
 def test_an_untested_model_is_served_exactly_and_says_why(
-    make: type, reason: str, tmp_path_factory: pytest.TempPathFactory, preamble: list[int]
+    save: Callable[[Path], None], reason: str, tmp_path_factory: pytest.TempPathFactory, preamble: list[int]
 ) -> None:
     state = tmp_path_factory.mktemp("untested")
     torch.manual_seed(0)
-    make().save_pretrained(state / "model")
+    save(state / "model")
     rig = Rig.start(state / "model", state, max_model_len=512, max_num_batched_tokens=512)
     try:
         status = rig.status()
