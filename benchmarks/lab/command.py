@@ -104,7 +104,9 @@ def _table(result: dict[str, Any]) -> Table:
 
 def _places_table(found: dict[str, list[dict[str, Any]]]) -> Table:
     columns = ("reading", "tokens from", "keys moved", "values moved", "looked at, exact", "reused")
-    table = Table(*columns, title="Tokens of chunks after the first, by distance from their chunk's start")
+    table = Table(
+        *columns, title="Tokens by distance from the start of their chunk, chunks after the first; -1: the numbers"
+    )
     for reading, rows in found.items():
         for row in rows:
             figures = (row["moved_keys"], row["moved_values"], row["seen_exact"], row["seen_reused"])

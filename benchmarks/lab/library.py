@@ -9,7 +9,7 @@ from benchmarks.lab.cache import ScatterCache
 from benchmarks.lab.dense import DenseModel
 from benchmarks.lab.exact import ExactRun
 from benchmarks.lab.passage import MEAN_OF, PassageName, parse_passage, passage_ids, separator_ids
-from benchmarks.lab.reading import PieceKV, Prefix, mean_of, place, prefix_of, read
+from benchmarks.lab.reading import PieceKV, Prefix, mean_of, place, prefix_of, read, take
 from generator.chat import ChatTokenizer
 from generator.fusion_request import SegmentKind
 from generator.preamble import Preamble
@@ -24,7 +24,7 @@ class Library:
         self._preamble = preamble
         self._alone = prefix_of(model, preamble.ids)
         self._prefixes: dict[str, Prefix] = {}
-        self._numbers: dict[tuple[tuple[int, ...], PassageName | None], PieceKV] = {}
+        self._numbers: dict[tuple[tuple[int, ...], int], PieceKV] = {}
 
     def base(self, exact: ExactRun, reading: str) -> ScatterCache:
         """A context with nothing fresh: preamble and first chunk as they were read, numbers read alone, every other
@@ -34,9 +34,9 @@ class Library:
         first = exact.chunk_segments[0].end
         cache.keys[:, :, :first] = exact.cache.keys[:, :, :first]
         cache.values[:, :, :first] = exact.cache.values[:, :, :first]
-        for segment in texts:
-            ids = exact.ids[segment.start : segment.end].tolist()
-            place(self._model, cache, self._number(ids, parse_passage(reading)), segment.start)
+        numbers = [tuple(exact.ids[segment.start : segment.end].tolist()) for segment in texts]
+        for segment, piece in zip(texts, self._number_pieces(numbers, parse_passage(reading)), strict=True):
+            place(self._model, cache, piece, segment.start)
         for at in range(1, len(exact.chunks)):
             place(self._model, cache, self.piece(exact, at, reading), exact.chunk_segments[at].start)
         return cache
@@ -76,10 +76,25 @@ class Library:
         tokens = self._alone.tokens + len(more)
         return Prefix(cache, tokens, tokens if start is None else start)
 
-    def _number(self, ids: list[int], name: PassageName) -> PieceKV:
-        company = name if name.numbers else None
-        known = (tuple(ids), company)
-        if known not in self._numbers:
-            behind = self._alone if company is None else self._behind(name.kind, replace(name, separator="none"))
-            self._numbers[known] = read(self._model, behind, ids)
-        return self._numbers[known]
+    def _number_pieces(self, numbers: list[tuple[int, ...]], name: PassageName) -> list[PieceKV]:
+        if name.numbers == "chain":
+            return self._chained(numbers, name)
+        behind = self._alone
+        if name.numbers == "all":
+            behind = self._behind(name.kind, replace(name, separator="none"))
+        for ids in numbers:
+            if (ids, behind.tokens) not in self._numbers:
+                self._numbers[ids, behind.tokens] = read(self._model, behind, ids)
+        return [self._numbers[ids, behind.tokens] for ids in numbers]
+
+    def _chained(self, numbers: list[tuple[int, ...]], name: PassageName) -> list[PieceKV]:
+        """Preamble, passage, number, passage, number, … in one prefill; each number's piece."""
+        ids = list(self._preamble.ids)
+        spans = []
+        for at, number in enumerate(numbers):
+            ids += passage_ids(self._tokenizer, MEAN_OF[at % len(MEAN_OF)], name.tokens)
+            spans.append(torch.arange(len(ids), len(ids) + len(number)))
+            ids += number
+        cache = self._model.empty_cache(len(ids))
+        self._model.forward(cache, torch.tensor(ids), torch.arange(len(ids)))
+        return [take(self._model, cache, span, span) for span in spans]

@@ -38,12 +38,12 @@ LENSES = (
 )
 META = "Other passages of the same collection were shown here before this one; they are about different subjects."
 _PROSE = (TOWN, TREE, LENSES)
-_NAME = re.compile(r"([a-z]+)(\d*)(?:/(number|blank|none))?(/all)?")
+_NAME = re.compile(r"([a-z]+)(\d*)(?:/(number|blank|none))?(?:/(all|chain))?")
 
 
 @dataclass(frozen=True)
 class PassageName:
-    """A reading as written: `alone`, or KIND[TOKENS][/SEPARATOR][/all].
+    """A reading as written: `alone`, or KIND[TOKENS][/SEPARATOR][/NUMBERS].
 
     Kinds with text of their own: `town`, `tree`, `lenses` (that paragraph first), `handbook`, `meta`, `list`
     (numbered passages as in the prompt), `newlines`, `noise` (random tokens), `product` (what ships with it).
@@ -51,13 +51,14 @@ class PassageName:
     prompt's chunk before it). `mean`: the KV averaged over `town`, `tree` and `lenses`. `gap`: no text, the chunk's
     positions start at TOKENS; `towngap`: `town170` with the chunk's positions starting at TOKENS.
     The separator stands before the chunk: `number` ("\\n\\n[2] ", unless given), `blank` ("\\n\\n") or `none`.
-    With `/all` the numbers between chunks, where they are reused, were read behind the passage as well.
+    The numbers between chunks, where they are reused, were read behind the preamble alone; with `/all` behind the
+    passage as well; with `/chain` all in one prefill, each behind as many passages as in the prompt.
     """
 
     kind: str
     tokens: int
     separator: str
-    numbers: bool
+    numbers: str
 
     @property
     def in_prompt(self) -> bool:
@@ -69,7 +70,7 @@ def parse_passage(text: str) -> PassageName:
     found = _NAME.fullmatch(text)
     if not found or found[1] not in _KINDS:
         raise BadInput(f"“{text}” is not a reading.", f"Use one of {', '.join(sorted(_KINDS))}, with a length.")
-    return PassageName(found[1], int(found[2] or 170), found[3] or "number", bool(found[4]))
+    return PassageName(found[1], int(found[2] or 170), found[3] or "number", found[4] or "alone")
 
 
 def separator_ids(tokenizer: ChatTokenizer, name: PassageName) -> list[int]:

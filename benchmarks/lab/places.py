@@ -13,12 +13,13 @@ from benchmarks.lab.cache import ScatterCache
 from benchmarks.lab.dense import DenseModel
 from benchmarks.lab.exact import ExactRun, ask
 
-EDGES = (0, 1, 4, 16, 64, 1 << 20)
+EDGES = (-1, 0, 1, 4, 16, 64, 1 << 20)
+_ELSEWHERE = -2
 
 
 @dataclass(frozen=True)
 class Place:
-    """Tokens of chunks after the first, `start` to `end` tokens from their chunk's start.
+    """Tokens of chunks after the first, `start` to `end` tokens from their chunk's start; -1 to 0: the numbers.
 
     moved_keys, moved_values: mean over tokens and layers of |reused - exact|² ÷ the layer's mean |exact|².
     seen_exact, seen_reused: share of the question's attention, mean over layers and heads, over exact and reused KV.
@@ -36,15 +37,17 @@ class Place:
 def places(model: DenseModel, exact: ExactRun, base: ScatterCache) -> list[Place]:
     keys, values = _moved(exact.cache.keys, base.keys, exact), _moved(exact.cache.values, base.values, exact)
     seen = [_seen(model, exact, cache) for cache in (exact.cache.copy(), base)]
-    offsets = torch.full((exact.context,), -1)
+    offsets = torch.full((exact.context,), _ELSEWHERE)
+    offsets[exact.numbers] = -1
     for segment in exact.chunk_segments[1:]:
         offsets[segment.start : segment.end] = torch.arange(segment.n_tokens)
     found = []
     for start, end in pairwise(EDGES):
         here = (offsets >= start) & (offsets < end)
         shares = [float(share[here].sum()) for share in seen]
-        moved = [float(series[here].mean()) for series in (keys, values)]
-        found.append(Place(start, end, int(here.sum()), moved[0], moved[1], shares[0], shares[1]))
+        tokens = int(here.sum())
+        moved = [float(series[here].sum()) / max(tokens, 1) for series in (keys, values)]
+        found.append(Place(start, end, tokens, moved[0], moved[1], shares[0], shares[1]))
     return found
 
 
