@@ -1,11 +1,10 @@
 """Requests that arrive while others answer: fetched for in the background, taken up when ready, harmless when gone."""
 
 import pytest
+from crowd import Crowd
 from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
-from vllm import SamplingParams
 
 from app.core.ids import new_id
-from generator.engine import cache_salt
 from generator.fusion_request import FusionRequest
 from generator.identity import chunk_identity
 from kvstore.key import Reading
@@ -23,37 +22,6 @@ def chunks(rig: Rig, preamble: list[int]) -> list[list[int]]:
 def prompt_of(preamble: list[int], chunks: list[list[int]], policy: str) -> tuple[list[int], FusionRequest]:
     ids = [*preamble, *(token for chunk in chunks for token in chunk), *QUESTION]
     return ids, FusionRequest(new_id("ask"), TENANT, policy, segments_of(preamble, *chunks))
-
-
-class Crowd:
-    """Requests added by hand to the engine, which is stepped by hand."""
-
-    def __init__(self, rig: Rig) -> None:
-        self.rig = rig
-        self.engine = rig.llm.llm_engine
-        self.tokens: dict[str, list[int]] = {}
-        self.steps: dict[str, list[int]] = {}
-        self.step_number = 0
-
-    def add(self, ids: list[int], request: FusionRequest | None, max_tokens: int) -> str:
-        name = new_id("crowd")
-        extra = {"kv_transfer_params": request.to_params()} if request else {}
-        sampling = SamplingParams(
-            temperature=0, max_tokens=max_tokens, ignore_eos=True, detokenize=False, extra_args=extra
-        )
-        salt = cache_salt(request) if request else new_id("salt")
-        self.engine.add_request(name, {"prompt_token_ids": ids, "cache_salt": salt}, sampling)
-        return name
-
-    def step(self) -> None:
-        self.step_number += 1
-        for output in self.engine.step():
-            self.tokens[output.request_id] = list(output.outputs[0].token_ids)
-            self.steps.setdefault(output.request_id, []).append(self.step_number)
-
-    def finish(self) -> None:
-        while self.engine.has_unfinished_requests():
-            self.step()
 
 
 def test_a_request_beside_a_running_answer_waits_for_its_kv_and_answers_as_it_does_alone(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from crowd import Crowd
 from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
 from rank_probes import held_heads, refuse_to_fuse, spoil_next_read, watch_writes, watched_writes
 from tiny_models import save_tiny_model
@@ -139,6 +140,21 @@ def test_both_ranks_load_and_compute_the_same_positions(two: Rig, preamble: list
     first, second = two.llm.collective_rpc(watched_writes)
     assert first
     assert first == second
+
+
+def test_a_request_beside_a_running_answer_joins_it_once_both_ranks_have_its_kv(two: Rig, preamble: list[int]) -> None:
+    chunks = [random_ids(seed, 90) for seed in (12, 13)]
+    two.preread(preamble, *chunks)
+    alone = fuse(two, preamble, *chunks, policy="impact@.1")
+    ids, segments = prompt(preamble, *chunks)
+    crowd = Crowd(two)
+    running = crowd.add(random_ids(14, 30), None, 60)
+    crowd.step()
+    crowd.step()
+    asked = crowd.add(ids, FusionRequest(new_id("ask"), TENANT, "impact@.1", segments), 4)
+    crowd.finish()
+    assert crowd.tokens[asked] == alone.token_ids
+    assert crowd.steps[asked][-1] < crowd.steps[running][-1], "it waited until the other answer had ended"
 
 
 @pytest.mark.parametrize("rank", [0, 1])
