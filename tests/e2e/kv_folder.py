@@ -3,14 +3,15 @@
 from pathlib import Path
 
 from preread_client import PrereadClient
+from waiting import wait_until
 
 from app.core.catalog import Catalog, ChunkRecord
 from generator.chat import ModelTokenizer
-from generator.identity import chunk_identity
 from generator.model_source import resolve_model
 from generator.preamble import build_preamble
-from kvstore.identity import BlobIdentity
-from kvstore.key import Reading
+from kvstore.key import Reading, chunk_key
+
+BOTH = set(Reading)
 
 
 class KvFolder:
@@ -20,6 +21,7 @@ class KvFolder:
         self.settings = client.stack.settings
         self.tokenizer = ModelTokenizer(resolve_model(self.settings))
         self.preamble = build_preamble(self.tokenizer, self.settings)
+        self._client = client
         self._engine = client.engine
         self._fingerprint = client.engine.get("/preread/status").raise_for_status().json()["fingerprint"]
         self._catalog = Catalog(self.settings.effective_database_url)
@@ -35,20 +37,34 @@ class KvFolder:
     def chunk(self, chunk_id: str) -> ChunkRecord:
         return self._catalog.chunks_by_id(self.settings.tenant, [chunk_id])[0]
 
-    def identity(self, chunk: ChunkRecord) -> BlobIdentity:
-        return chunk_identity(self._fingerprint, self.preamble.ids, chunk.token_ids, Reading.OPENING)
-
-    def blob(self, chunk: ChunkRecord) -> Path:
-        """Where the chunk's opening KV lies, if it does."""
-        key = self.identity(chunk).key
+    def blob(self, chunk: ChunkRecord, reading: Reading) -> Path:
+        """Where one reading of the chunk lies, if it does."""
+        key = self._key(chunk, reading)
         return self.settings.effective_kv_dir / self.settings.tenant / key[:2] / f"{key}.kv"
 
-    def evict(self, chunk: ChunkRecord) -> None:
-        """Remove the chunk's KV from the disk and from the engine's memory; nobody is told."""
-        keys = {"tenant": self.settings.tenant, "keys": [self.identity(chunk).key]}
+    def readings(self, chunk: ChunkRecord) -> set[Reading]:
+        """The readings of the chunk that lie on the disk."""
+        return {reading for reading in Reading if self.blob(chunk, reading).exists()}
+
+    def evict(self, chunk: ChunkRecord, *readings: Reading) -> None:
+        """Remove these readings of the chunk, or all, from the disk and the engine's memory; nobody is told."""
+        evicted = readings or tuple(Reading)
+        keys = {"tenant": self.settings.tenant, "keys": [self._key(chunk, reading) for reading in evicted]}
         self._engine.post("/preread/purge", json=keys).raise_for_status()
-        self.blob(chunk).unlink(missing_ok=True)
+        for reading in evicted:
+            self.blob(chunk, reading).unlink(missing_ok=True)
+
+    def wait_until_whole(self, chunk: ChunkRecord) -> None:
+        """Until both readings are on the disk and the document is pre-read.
+
+        The document's state alone tells too little: it still counts as pre-read until an answer's misses were noted.
+        """
+        wait_until(lambda: self.readings(chunk) == BOTH, "the chunk's KV is back on disk")
+        self._client.wait_until_preread([chunk.document_id])
 
     def inodes(self) -> dict[str, int]:
         """Every blob's inode: another one where the blob was written anew."""
         return {path.name: path.stat().st_ino for path in self.settings.effective_kv_dir.rglob("*.kv")}
+
+    def _key(self, chunk: ChunkRecord, reading: Reading) -> str:
+        return chunk_key(self._fingerprint, self.preamble.ids, chunk.token_ids, reading)

@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def small_settings(folder: Path) -> dict[str, str]:
-    """Small enough for two cores and 8 GB; forgotten work is found within seconds.
+    """Small enough for two cores and 8 GB; forgotten work is found within seconds; every chunk has two readings.
 
     In float32 an answer does not depend on what is computed beside it, so that equal answers can be asked for.
     """
@@ -43,6 +43,7 @@ def small_settings(folder: Path) -> dict[str, str]:
         "PREREAD_ENGINE_KV_GIB": "1",
         "PREREAD_KV_MEMORY_BYTES": "300000000",
         "PREREAD_MAX_ANSWER_TOKENS": "40",
+        "PREREAD_CONDITIONING": "neutral",
         "PREREAD_INTERNAL_SECRET": "secret-of-the-tests",
         "PREREAD_LEASE_SECONDS": "5",
         "PREREAD_RECONCILE_SECONDS": "1",

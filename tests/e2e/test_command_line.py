@@ -85,9 +85,9 @@ def test_status_counts_what_the_api_counts(stack, client, handbook):
     assert shown["cache"]["hits"] == client.http.get("/admin/cache").json()["hits"]
 
 
-def test_status_is_readable(stack, handbook):
+def test_status_is_readable(stack, client, handbook):
     shown = stack.run("status").out
-    assert "fusion          on, policy head@16" in shown
+    assert f"fusion          on, policy {client.http.get('/status').json()['policy']}, conditioning neutral" in shown
     assert f"{len(handbook)} preread" in shown
 
 

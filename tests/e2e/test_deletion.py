@@ -1,5 +1,6 @@
 """A deleted document is gone: from answers, index, chunk KV and disk."""
 
+from kv_folder import BOTH
 from preread_client import handbook_page
 
 QUESTION = "On which extension does the lighthouse keeper of Marrow Point answer?"
@@ -34,11 +35,11 @@ def test_a_deleted_document_leaves_no_vector_no_chunk_kv_and_no_file(client, kv,
     document_id = temporary("lighthouse.md", PAGE)
     (chunk,) = kv.chunks(document_id)
     assert client.vectors(document_id) == 1
-    assert kv.blob(chunk).exists()
+    assert kv.readings(chunk) == BOTH
     assert kept_files(client, document_id)
     client.delete(document_id)
     assert client.vectors(document_id) == 0
-    assert not kv.blob(chunk).exists()
+    assert kv.readings(chunk) == set()
     assert not kept_files(client, document_id)
     for path in (f"/documents/{document_id}", f"/documents/{document_id}/text"):
         assert client.http.get(path).status_code == 404
@@ -55,12 +56,12 @@ def test_chunk_kv_that_another_document_shares_outlives_the_first(client, kv, te
     assert ours
     assert theirs
     client.delete(first)
-    assert [kv.blob(chunk).exists() for chunk in ours] == [False] * len(ours)
-    assert [kv.blob(chunk).exists() for chunk in theirs] == [True] * len(theirs)
+    assert [kv.readings(chunk) for chunk in ours] == [set()] * len(ours)
+    assert [kv.readings(chunk) for chunk in theirs] == [BOTH] * len(theirs)
     answer = client.ask("What does a bowl of soup cost?", scope={"document_ids": [second]}, max_tokens=4)
     assert answer["cache"]["misses"] == []
     client.delete(second)
-    assert [kv.blob(chunk).exists() for chunk in theirs] == [False] * len(theirs)
+    assert [kv.readings(chunk) for chunk in theirs] == [set()] * len(theirs)
 
 
 def test_a_deleted_document_can_be_added_again(client, temporary):

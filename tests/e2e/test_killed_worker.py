@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import psutil
 import pytest
+from kv_folder import BOTH
 from preread_client import handbook_page
 from waiting import wait_until
 
@@ -41,7 +42,7 @@ def test_a_worker_killed_while_pre_reading_loses_nothing_and_repeats_nothing(cli
     for document_id in documents:
         chunks = kv.chunks(document_id)
         assert client.vectors(document_id) == len(chunks)
-        assert all(kv.blob(chunk).exists() for chunk in chunks)
+        assert all(kv.readings(chunk) == BOTH for chunk in chunks)
         shown = client.document(document_id)
         assert shown["chunks"] == shown["chunks_ready"] == len(chunks)
     assert {name: inode for name, inode in kv.inodes().items() if name in stored} == stored

@@ -1,7 +1,6 @@
 """One of an answer's chunks has lost its KV: it alone is computed, and soon pre-read again."""
 
 import pytest
-from waiting import wait_until
 
 QUESTION = "How many days of annual leave do full-time employees have?"
 
@@ -23,12 +22,6 @@ def ask(client, **fields):
     return client.ask(QUESTION, policy="none", max_tokens=2, **fields)
 
 
-def wait_until_back(client, kv, chunk):
-    """The document alone tells too little: it still counts as pre-read until the answer's misses have been noted."""
-    wait_until(kv.blob(chunk).exists, "the chunk's KV is back on disk")
-    client.wait_until_preread([chunk.document_id])
-
-
 def test_a_missing_middle_chunk_alone_is_computed_and_its_reason_told(client, kv, chunks):
     middle = chunks[1]
     kv.evict(middle)
@@ -40,7 +33,7 @@ def test_a_missing_middle_chunk_alone_is_computed_and_its_reason_told(client, kv
 def test_a_missing_chunk_is_read_again_by_itself(client, kv, chunks):
     kv.evict(chunks[1])
     assert ask(client)["cache"]["hits"] == 2
-    wait_until_back(client, kv, chunks[1])
+    kv.wait_until_whole(chunks[1])
     assert ask(client)["cache"] == {"chunks": 3, "hits": 3, "misses": []}
 
 
@@ -48,5 +41,5 @@ def test_cache_only_refuses_while_a_chunk_is_missing_and_has_it_read(client, kv,
     kv.evict(chunks[1])
     response = client.post(QUESTION, cache="only")
     assert (response.status_code, response.json()["code"]) == (409, "cache_incomplete")
-    wait_until_back(client, kv, chunks[1])
+    kv.wait_until_whole(chunks[1])
     assert ask(client, cache="only")["cache"]["hits"] == 3

@@ -9,6 +9,7 @@ from generator.prompt import assemble
 from kvstore.blob import Blob, encode_blob
 from kvstore.chunk_kv import ChunkKV
 from kvstore.codec import LOSSLESS
+from kvstore.key import Reading
 
 LENGTH = 24
 
@@ -45,23 +46,23 @@ def make_noise(kv):
     """Puts noise in the place of a chunk's KV, under its right name; mended afterwards."""
     replaced = []
 
-    def make_noise(chunk):
-        sound = kv.blob(chunk).read_bytes()
-        replaced.append((chunk, sound))
+    def make_noise(chunk, reading):
+        sound = kv.blob(chunk, reading).read_bytes()
+        replaced.append((chunk, reading, sound))
         found = Blob.parse(sound).decode()
         generator = torch.Generator().manual_seed(0)
 
         def noise(tensors):
             return tuple((9 * torch.randn(t.shape, generator=generator)).to(t.dtype) for t in tensors)
 
-        kv.evict(chunk)
-        bad = encode_blob(ChunkKV(noise(found.keys), noise(found.values)), kv.identity(chunk), LOSSLESS)
-        kv.blob(chunk).write_bytes(bad)
+        kv.evict(chunk, reading)
+        bad = encode_blob(ChunkKV(noise(found.keys), noise(found.values)), Blob.parse(sound).identity, LOSSLESS)
+        kv.blob(chunk, reading).write_bytes(bad)
 
     yield make_noise
-    for chunk, sound in replaced:
-        kv.evict(chunk)
-        kv.blob(chunk).write_bytes(sound)
+    for chunk, reading, sound in replaced:
+        kv.evict(chunk, reading)
+        kv.blob(chunk, reading).write_bytes(sound)
 
 
 def test_fused_answers_before_an_exact_one_of_the_same_prompt_do_not_change_it(client, kv, scope):
@@ -80,7 +81,8 @@ def test_fused_answers_after_an_exact_one_of_the_same_prompt_do_not_change_it(cl
 def test_noise_in_the_place_of_chunk_kv_reaches_no_exact_answer(client, kv, scope, make_noise):
     asked = "How much is the home office allowance?", scope("remote-work.md")
     for chunk in kv.chunks(asked[1]["document_ids"][0]):
-        make_noise(chunk)
+        for reading in Reading:
+            make_noise(chunk, reading)
     spoiled = fused(client, *asked)
     assert spoiled["cache"]["hits"] == spoiled["cache"]["chunks"] > 0
     answer = exact(client, *asked)
@@ -91,12 +93,12 @@ def test_noise_in_the_place_of_chunk_kv_reaches_no_exact_answer(client, kv, scop
 def test_a_damaged_blob_is_a_miss_and_not_an_answer(client, kv, scope):
     asked = "How long are camera pictures kept?", scope("privacy.md")
     chunk = chunks_of(client, kv, *asked)[0]
-    sound = kv.blob(chunk).read_bytes()
-    kv.evict(chunk)
-    kv.blob(chunk).write_bytes(sound[:-1000] + bytes(1000))
+    for reading in Reading:
+        sound = kv.blob(chunk, reading).read_bytes()
+        kv.evict(chunk, reading)
+        kv.blob(chunk, reading).write_bytes(sound[:-1000] + bytes(1000))
     answer = fused(client, *asked)
     assert answer["cache"]["misses"] == [{"chunk_id": chunk.id, "reason": "corrupt"}]
     assert answer["cache"]["hits"] == answer["cache"]["chunks"] - 1
-    wait_until(kv.blob(chunk).exists, "the chunk's KV is back on disk")
-    client.wait_until_preread([chunk.document_id])
+    kv.wait_until_whole(chunk)
     assert fused(client, *asked)["cache"]["misses"] == []
