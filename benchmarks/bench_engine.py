@@ -1,6 +1,7 @@
 """An engine of the benchmark's own, with empty folders, so that nothing measured touches what users have stored."""
 
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
 
+from app.cli.processes import dies_with_parent
 from app.core.errors import SetupError
 from app.core.settings import Settings
 from benchmarks.context import Piece
@@ -32,6 +34,7 @@ from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
 
 _POLL_SECONDS = 0.25
+_STOP_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
                 env={**os.environ, **environment, **_folders(own)},
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=dies_with_parent(signal.SIGTERM),  # noqa: PLW1509  (it makes one system call)
             )
         try:
             client = TimedClient(own.effective_engine_url)
@@ -135,8 +140,7 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
             traces = traces_dir(own.effective_staging_dir)
             yield BenchEngine(client, status, tokenizer, preamble, reader, traces)
         finally:
-            process.terminate()
-            process.wait()
+            _stop(process)
 
 
 def _folders(settings: Settings) -> dict[str, str]:
@@ -152,6 +156,16 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the engine and its processes. One that is still loading its model does not heed the request to stop."""
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _wait(client: EngineClient, process: subprocess.Popen[bytes], settings: Settings, log: Path) -> EngineStatus:
