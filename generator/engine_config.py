@@ -13,8 +13,8 @@ from generator.gate import gate_or_conservative
 class EngineConfig:
     """`fingerprint` names the model; the folders and limits are those of the settings with the same names.
 
-    `impact_layers`: whose attention from the question chooses under `impact`, -1 being the last; empty: layers spread
-    over the middle.
+    `impact_layers`: whose attention from the question chooses under `impact`, -1 being the last; empty: three layers
+    of the middle.
     `hkvd_layer`: where `hkvd` compares. Requests that name no share of fresh tokens get one between `share_floor` and
     `share_ceiling`. `step_fresh_tokens`: what requests that join one step beside running answers may compute afresh.
     """

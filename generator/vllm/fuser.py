@@ -20,13 +20,17 @@ from generator.vllm.selection import Scores, Selector
 
 @dataclass(frozen=True)
 class _Planned:
+    """`fresh` are positions of the fused context; what is to be filled behind it is computed too."""
+
     request: LoadedRequest
-    positions: Tensor
+    fresh: Tensor
     token_layers: int
 
     @property
     def job(self) -> Job:
-        return Job(self.request.task.token_ids, self.request.task.block_ids, self.positions)
+        task = self.request.task
+        behind = torch.arange(task.end)[max(task.request.context_tokens, task.start) :]
+        return Job(task.token_ids, task.block_ids, torch.cat([self.fresh, behind]))
 
 
 class Fuser:
@@ -65,7 +69,7 @@ class Fuser:
         began = time.perf_counter()
         planned = self._plan(loaded, policies)
         selected = time.perf_counter()
-        jobs = [each.job for each in planned if len(each.positions)]
+        jobs = [job for job in (each.job for each in planned) if len(job.positions)]
         self.recompute(jobs)
         recomputed = time.perf_counter()
         self._budget.observe(recomputed - selected, sum(len(job.positions) for job in jobs))
@@ -74,7 +78,7 @@ class Fuser:
                 load_s=each.request.load_s,
                 select_s=selected - began,
                 recompute_s=recomputed - selected,
-                fresh=len(each.positions),
+                fresh=len(each.fresh),
                 token_layers=each.token_layers,
             )
             self._reporter.fused(each.request.task, each.request.outcomes, fused)
@@ -85,13 +89,15 @@ class Fuser:
             task = request.task
             budgeted = policy.with_share(self._share(request)) if policy.scored and policy.amount is None else policy
             values = found.values if found else None
-            positions = fresh_positions(request.segments, task.start, task.end, budgeted, values)
-            planned.append(_Planned(request, positions, found.token_layers if found else 0))
+            end = min(task.end, task.request.context_tokens)
+            fresh = fresh_positions(request.segments, task.start, end, budgeted, values)
+            planned.append(_Planned(request, fresh, found.token_layers if found else 0))
         return planned
 
     def _share(self, request: LoadedRequest) -> float:
         """Rank 0's share: each measures other seconds, and all must choose the same."""
-        share = self._budget.share(request.load_s, request.task.end - request.task.start)
+        tokens = min(request.task.end, request.task.request.context_tokens) - request.task.start
+        share = self._budget.share(request.load_s, tokens)
         return float(self._ranks.sum(torch.tensor([share if self._ranks.leads else 0.0])))
 
     def _scores(self, loaded: Sequence[LoadedRequest], policies: Sequence[Policy]) -> list[Scores | None]:

@@ -10,7 +10,7 @@ from kvstore.reasons import StoreMiss
 
 @dataclass(frozen=True)
 class FusionTask:
-    """Fill positions [start, end) of one request; start == end only reports.
+    """Fill positions [start, end) of one request, of the fused context or behind it; start == end only reports.
 
     vLLM itself computes the rest of the prompt up to `scheduled` in this step. `token_ids` are those of the fused
     context and of what is scheduled behind it, `block_ids` the request's blocks, `start` the tokens vLLM's prefix cache

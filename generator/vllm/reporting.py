@@ -30,7 +30,7 @@ class Reporter:
     def fused(self, task: FusionTask, outcomes: Sequence[ChunkOutcome], fused: Fused) -> None:
         context = task.request.context_tokens
         prefix = min(task.start, context)
-        reused = max(task.end - task.start - fused.fresh, 0)
+        reused = max(min(task.end, context) - task.start - fused.fresh, 0)
         self._notes.write_report(
             FusionReport(
                 request_id=task.request.request_id,

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_LONGEST_JOINED_REST = 256
+"""Tokens behind the last hit that go through our forward; more are left to vLLM, which lets answers go on meanwhile."""
+
 
 @dataclass
 class _Tracked:
@@ -145,14 +148,25 @@ class SchedulerSide:
         )
 
     def _end(self, tracked: _Tracked) -> int:
-        """The position up to which the context will be filled: the end of the last chunk that there is KV for."""
+        """The position up to which the prompt will be filled: the end of the last chunk that there is KV for.
+
+        Where tokens before it have to be computed anyway, a short rest of the prompt, the question above all, goes
+        through the same forward: two forwards cost nearly twice as much as one, and vLLM's own is left with the last
+        token.
+        """
         ours = tracked.request
-        if ours.nested and self.fusion:
-            return ours.context_tokens
-        found = (segment for segment, miss in zip(ours.segments, _known(tracked), strict=True) if miss is None)
-        # Not of a number before a missing chunk; but a conditioning passage is worth it by itself.
-        worthwhile = (each.end for each in found if each.kind is not SegmentKind.TEXT or ours.capture is not None)
-        return max(worthwhile, default=0)
+        if not self.fusion:
+            return 0
+        known = list(zip(ours.segments, _known(tracked), strict=True))
+        found = [segment for segment, miss in known if miss is None and segment.kind is not SegmentKind.TEXT]
+        end = ours.context_tokens if ours.nested else max((segment.end for segment in found), default=0)
+        lost = any(miss is not None and segment.end <= end for segment, miss in known)
+        chunks = sum(segment.kind is SegmentKind.CHUNK for segment in found)
+        policy = parse_policy(ours.policy)
+        computes = ours.nested or lost or (chunks > 1 and policy.name is not PolicyName.NONE)
+        rest = len(tracked.prompt_ids) - end
+        joins = end > 0 and computes and ours.capture is None and rest <= _LONGEST_JOINED_REST
+        return len(tracked.prompt_ids) if joins else end
 
     def _fresh_tokens(self, tracked: _Tracked) -> int:
         """About how many tokens the request will have made fresh."""

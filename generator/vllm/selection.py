@@ -84,7 +84,7 @@ class Selector:
 
         As published, the layers before it are computed for all tokens, and stay so.
         """
-        positions = [torch.arange(request.task.start, request.task.end) for request in requests]
+        positions = [torch.arange(request.task.start, _context_end(request)) for request in requests]
         jobs = [_job(request, each) for request, each in zip(requests, positions, strict=True)]
         fresh: list[list[Tensor]] = [[] for _ in requests]
         for runs in self._recompute.slices(jobs):
@@ -112,11 +112,17 @@ def _job(request: LoadedRequest, positions: Tensor) -> Job:
 
 
 def _first_asking(request: LoadedRequest) -> int:
+    """The first position whose queries count: the question's, else whatever stands behind the loaded tokens."""
     context = request.task.request.context_tokens
     return context if request.task.scheduled > context else request.task.end
 
 
+def _context_end(request: LoadedRequest) -> int:
+    return min(request.task.end, request.task.request.context_tokens)
+
+
 def existing_layers(wanted: Sequence[int], n_layers: int) -> tuple[int, ...]:
-    """The layers of `wanted` that a model of `n_layers` has, -1 being its last; four spread over its middle if none."""
+    """The layers of `wanted` that a model of `n_layers` has, -1 being its last; three of its middle if none."""
     found = sorted({layer % n_layers for layer in wanted if -n_layers <= layer < n_layers})
-    return tuple(found) or tuple(sorted({n_layers * sixths // 6 for sixths in (2, 3, 4, 5)}))
+    middle = n_layers * 2 // 5
+    return tuple(found) or tuple(range(middle, min(middle + 3, n_layers)))
