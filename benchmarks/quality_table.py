@@ -53,8 +53,8 @@ def _quality(name: str, row: dict[str, Any]) -> list[str]:
 def _spread(figure: dict[str, Any], digits: int) -> str:
     if figure["value"] is None:
         return "no data"
-    value, low, high = (f"{figure[key]:.{digits}f}".removeprefix("0") for key in ("value", "low", "high"))
-    return f"{value} ({low}…{high})"
+    value, low, high = (f"{figure[key]:.{digits}f}" for key in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
 
 
 def _number(figure: dict[str, Any]) -> str:
