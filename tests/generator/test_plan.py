@@ -16,7 +16,7 @@ EXACT = Policy(PolicyName.EXACT)
 SCORED = st.sampled_from([PolicyName.IMPACT, PolicyName.HKVD])
 AMOUNTS = (None, None, 16, 1.0, 0.1)
 SHARES = st.floats(0.001, 1)
-GAP = 4
+GAP = 2
 
 
 @st.composite
@@ -187,19 +187,14 @@ def chosen_of(scores: dict[int, float], share: float) -> set[int]:
     return set(fresh_positions(ONE_CHUNK, 0, 112, Policy(PolicyName.IMPACT, share), values).tolist()) - {10, 11}
 
 
-def test_the_first_tokens_of_a_chunk_come_before_the_highest_scores() -> None:
-    assert chosen_of({50: 3.0, 60: 2.0, 70: 1.0}, 0.02) == {12, 13}
-    assert chosen_of({50: 3.0, 60: 2.0, 70: 1.0}, 0.04) == {12, 13, 50, 60}
-
-
 def test_small_gaps_are_filled_within_the_budget_and_large_ones_are_not() -> None:
-    assert chosen_of({50: 3.0, 55: 2.0, 70: 1.0}, 0.09) == {12, 13, 50, 51, 52, 53, 54, 55, 70}
-    assert chosen_of({50: 3.0, 56: 2.0, 70: 1.0}, 0.05) == {12, 13, 50, 56, 70}
-    assert chosen_of({50: 3.0, 55: 2.0, 70: 1.0}, 0.05) == {12, 13, 50}
+    assert chosen_of({50: 3.0, 53: 2.0, 70: 1.0}, 0.05) == {50, 51, 52, 53, 70}
+    assert chosen_of({50: 3.0, 54: 2.0, 70: 1.0}, 0.03) == {50, 54, 70}
+    assert chosen_of({50: 3.0, 53: 2.0, 70: 1.0}, 0.03) == {50}
 
 
 def test_a_gap_behind_a_fresh_number_is_filled_too() -> None:
-    assert chosen_of({17: 3.0, 18: 2.0}, 0.07) == {12, 13, 14, 15, 16, 17, 18}
+    assert chosen_of({14: 3.0, 15: 2.0}, 0.04) == {12, 13, 14, 15}
 
 
 def test_what_sits_where_it_was_read_fills_no_gap() -> None:
