@@ -22,6 +22,7 @@ from retrieval.parsing import ParsedDocument, parse
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
 from workers.files import FileMissing
+from workers.pieces import own_passages
 
 log = logging.getLogger(__name__)
 
@@ -67,9 +68,20 @@ def _ingest(claim: Claim, context: WorkerContext) -> bool:
         return document.state is DocumentState.INDEXED
     for retired in catalog.retired_versions(document.id):
         claim.check()
+        _keep_what_still_fits(document, retired, context)
         context.purge.retired_version(retired)
     catalog.advance(document.id, claim.owner, DocumentState.INDEXED)
     return True
+
+
+def _keep_what_still_fits(document: Document, retired: Version, context: WorkerContext) -> None:
+    """Chunk KV read behind a retired version's text stays where the same text comes before the chunk now."""
+    behind = context.catalog.readings_behind(document.tenant, [retired.id])
+    now = context.catalog.get_document(document.tenant, document.id).current_version_id
+    if behind and now is not None:
+        fitting = own_passages(context.catalog.chunks_of(now), context.tokenizer)
+        keys = [reading.key for reading in behind if (reading.ids_hash, reading.conditioning_hash) in fitting]
+        context.catalog.attribute_readings(document.tenant, keys, now)
 
 
 def _arrived(version: Version, context: WorkerContext) -> bool:

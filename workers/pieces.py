@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.core.catalog import ChunkRecord, Document, WantedReading
+from generator.chat import ChatTokenizer
 from generator.conditioning import (
     PASSAGE_TOKENS,
     Conditioning,
@@ -84,6 +85,15 @@ def wanted_reading(tenant: str, name: BlobIdentity, passage_version_id: str | No
         tenant, name.key, name.ids_hash, name.model_fingerprint, name.preamble_hash, name.reading,
         name.conditioning_hash, name.profile_id, passage_version_id,
     )  # fmt: skip
+
+
+def own_passages(chunks: Sequence[ChunkRecord], tokenizer: ChatTokenizer) -> set[tuple[str, str]]:
+    """The (ids hash, passage's hash) of a version's chunks, each behind the version's own text before it."""
+    own = passages(tokenizer, Conditioning.DOCUMENT)
+    found: dict[str, str] = {}
+    for chunk, before in _with_preceding(chunks):
+        found.setdefault(chunk.ids_hash, own.of([before], shared=False).hash)
+    return set(found.items())
 
 
 def _with_preceding(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[ChunkRecord, list[int]]]:

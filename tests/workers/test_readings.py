@@ -267,6 +267,20 @@ def test_a_new_version_with_other_text_before_a_chunk_has_it_read_again(conditio
     assert all(stored(context, chunk, reading) for chunk in new for reading in Reading)
 
 
+def test_a_new_version_keeps_the_readings_of_chunks_that_the_same_text_comes_before(conditioned, travel, add):
+    context = conditioned("document")
+    preread(travel.id, context)
+    old = chunks_of(context, travel)
+    assert ingest(add("travel.md", TRAVEL + "\n\nOne rule more: whoever travels by night sleeps.").id, context)
+    kept = [chunk for chunk in chunks_of(context, travel) if chunk.ids_hash in {chunk.ids_hash for chunk in old}]
+    assert len(kept) > 2
+    context.engine.captures.clear()
+    preread(travel.id, context)
+    assert not {tuple(chunk.token_ids) for chunk in kept} & {capture.ids for capture in context.engine.captures}
+    delete_document(TENANT, travel.id, catalog=context.catalog, purge=context.purge, now=datetime.now(UTC))
+    assert {stored(context, chunk, reading) for chunk in kept for reading in Reading} == {None}
+
+
 def test_opening_readings_are_made_only_of_chunks_that_an_answer_had_in_first_place(conditioned, travel):
     context = conditioned("neutral", opening_readings="first")
     preread(travel.id, context)

@@ -88,6 +88,16 @@ class Readings(Database):
                     .values(state=ReadingState.STALE, passage_version_id=None, updated_at=self._clock())
                 )
 
+    def attribute_readings(self, tenant: str, keys: Iterable[str], version_id: str) -> None:
+        """The passage of these readings is now text of that version."""
+        with self._write() as session:
+            for batch in batches(keys):
+                session.execute(
+                    update(StoredReading)
+                    .where(StoredReading.tenant == tenant, StoredReading.key.in_(batch))
+                    .values(passage_version_id=version_id)
+                )
+
     def readings_behind(self, tenant: str, version_ids: Iterable[str]) -> list[ReadingRecord]:
         """Readings, of whatever chunk, whose passage is text of these versions, ordered by key."""
         query = select(StoredReading).where(StoredReading.tenant == tenant)
@@ -96,20 +106,21 @@ class Readings(Database):
     def readings_behind_foreign_text(self, tenant: str, ids_hashes: Iterable[str]) -> list[ReadingRecord]:
         """Those readings of these token ids, ordered by key, whose passage is text of one document while another live
         document has the chunk too."""
-        shaped_by = select(StoredVersion.document_id).where(StoredVersion.id == StoredReading.passage_version_id)
-        version = aliased(StoredVersion)
+        shaping, sharing = aliased(StoredVersion), aliased(StoredVersion)
         others = (
             select(StoredChunk.id)
-            .join(version, version.id == StoredChunk.version_id)
+            .join(sharing, sharing.id == StoredChunk.version_id)
             .where(
                 StoredChunk.tenant == tenant,
                 StoredChunk.ids_hash == StoredReading.ids_hash,
-                StoredChunk.document_id.is_distinct_from(shaped_by.scalar_subquery()),
-                version.state != VersionState.RETIRED,
+                StoredChunk.document_id.is_distinct_from(shaping.document_id),
+                sharing.state != VersionState.RETIRED,
             )
         )
-        query = select(StoredReading).where(
-            StoredReading.tenant == tenant, StoredReading.passage_version_id.is_not(None), others.exists()
+        query = (
+            select(StoredReading)
+            .outerjoin(shaping, shaping.id == StoredReading.passage_version_id)
+            .where(StoredReading.tenant == tenant, StoredReading.passage_version_id.is_not(None), others.exists())
         )
         return self._select(query, StoredReading.ids_hash, ids_hashes)
 

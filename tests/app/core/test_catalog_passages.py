@@ -69,6 +69,11 @@ def test_text_before_a_chunk_is_foreign_once_another_live_document_has_the_chunk
     library.publish(a, "first", "shared", "shared")
     own = behind("shared", "first", a.pending_version_id)
     library.preread(a, behind("first", "neutral"), own, wanted("shared"))
+    for name in ("c.md", "d.md", "e.md"):
+        other = library.add(name)
+        library.publish(other, f"text of {name}")
+        library.preread(other, behind(f"text of {name}", "before", other.pending_version_id))
+        assert catalog.readings_behind_foreign_text(TENANT, [ids_hash(f"text of {name}")]) == []
     hashes = [ids_hash("first"), ids_hash("shared")]
     assert catalog.readings_behind_foreign_text(TENANT, hashes) == []
     library.chunked(b, "first", "shared")
