@@ -158,7 +158,9 @@ class SchedulerSide:
         if not self.fusion:
             return 0
         known = list(zip(ours.segments, _known(tracked), strict=True))
-        found = [segment for segment, miss in known if miss is None and segment.kind is not SegmentKind.TEXT]
+        # A number before a missing chunk is not worth a load; the passage that a chunk is pre-read behind is.
+        worth = set(SegmentKind) if ours.capture is not None else {SegmentKind.PREAMBLE, SegmentKind.CHUNK}
+        found = [segment for segment, miss in known if miss is None and segment.kind in worth]
         end = ours.context_tokens if ours.nested else max((segment.end for segment in found), default=0)
         lost = any(miss is not None and segment.end <= end for segment, miss in known)
         chunks = sum(segment.kind is SegmentKind.CHUNK for segment in found)
