@@ -20,14 +20,14 @@ from benchmarks.tenants import tenant_of
 from benchmarks.timed_client import TimedClient
 from generator.chat import ModelTokenizer
 from generator.chunk_reader import ChunkReader
-from generator.conditioning import Conditioning, neutral_passage, passages
+from generator.conditioning import Conditioning, ConditioningPassage, neutral_passage, number_passage, passages
 from generator.engine import EngineClient, EngineStatus
 from generator.errors import EngineUnavailable
 from generator.identity import chunk_identity, piece_identity
 from generator.launch import engine_command
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
-from generator.prompt import Prompt, assemble, fixed_pieces
+from generator.prompt import Prompt, assemble, fixed_pieces, number_ids
 from generator.traces import PROCESSOR, traces_dir
 from kvstore.key import Reading, chunk_key
 from kvstore.store import ChunkStore
@@ -58,11 +58,15 @@ class BenchEngine:
 
     def preread_fixed(self, chunks: int, conditioning: Conditioning) -> None:
         """Pre-read what every prompt of up to `chunks` chunks shares: preamble, numbers, the neutral passage."""
-        fixed = fixed_pieces(self.tokenizer, self.preamble, chunks)
+        tenant = tenant_of(conditioning)
+        for ids in fixed_pieces(self.tokenizer, self.preamble, chunks):
+            self._read_opening(tenant, ids)
         if conditioning is not Conditioning.OFF:
-            fixed.append(neutral_passage(self.tokenizer))
-        for ids in fixed:
-            self._read_opening(tenant_of(conditioning), ids)
+            self._read_opening(tenant, neutral_passage(self.tokenizer))
+            for number in range(2, chunks + 1):
+                self._read_behind(
+                    tenant, number_ids(self.tokenizer, number), number_passage(self.tokenizer, number)
+                )
 
     def preread(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
         """Pre-read chunks as a prompt in this order wants them: without conditioning each right behind the preamble;
@@ -97,10 +101,13 @@ class BenchEngine:
     def _read_conditioned(self, tenant: str, piece: Piece, conditioning: Conditioning) -> None:
         before = [piece.before] if piece.before else []
         passage = passages(self.tokenizer, conditioning).of(before, shared=False)
+        self._read_behind(tenant, piece.ids, passage)
+
+    def _read_behind(self, tenant: str, ids: Sequence[int], passage: ConditioningPassage) -> None:
         identity = chunk_identity(
-            self.status.fingerprint, self.preamble.ids, piece.ids, Reading.CONDITIONED, passage.token_ids
+            self.status.fingerprint, self.preamble.ids, ids, Reading.CONDITIONED, passage.token_ids
         )
-        self.reader.read(tenant, piece.ids, identity, passage)
+        self.reader.read(tenant, ids, identity, passage)
 
 
 @contextmanager

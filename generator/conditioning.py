@@ -77,6 +77,14 @@ def neutral_passage(tokenizer: ChatTokenizer) -> tuple[int, ...]:
     return (*tokenizer.encode(NEUTRAL_TEXT), *_separator(tokenizer))
 
 
+def number_passage(tokenizer: ChatTokenizer, number: int) -> ConditioningPassage:
+    """What the number before passage `number` is read behind: neutral passages under the numbers that precede it."""
+    ids = list(tokenizer.encode(NEUTRAL_TEXT))
+    for earlier in range(2, number):
+        ids += [*number_ids(tokenizer, earlier), *tokenizer.encode(NEUTRAL_TEXT)]
+    return ConditioningPassage(tuple(ids))
+
+
 def readings_of_every_chunk(conditioning: Conditioning, opening_readings: str) -> tuple[Reading, ...]:
     """The readings that pre-reading makes of each chunk, whatever place it will have."""
     if conditioning is Conditioning.OFF:

@@ -27,7 +27,8 @@ def assemble(
     *,
     conditioned: bool = False,
 ) -> Prompt:
-    """Splice preamble, chunks with their numbers, and question. `conditioned`: whether chunks have two readings.
+    """Splice preamble, chunks with their numbers, and question. `conditioned`: whether chunks and numbers have two
+    readings.
 
     Raises QuestionTooLong when the prompt would be longer than `max_prompt_tokens`.
     """
@@ -35,7 +36,8 @@ def assemble(
     segments = [Segment(0, len(ids), SegmentKind.PREAMBLE, (Reading.OPENING,))]
     for number, chunk in enumerate(chunks, start=1):
         if number > 1:
-            segments.append(_append(ids, number_ids(tokenizer, number), SegmentKind.TEXT))
+            readings = (Reading.CONDITIONED, Reading.OPENING) if conditioned else (Reading.OPENING,)
+            segments.append(_append(ids, number_ids(tokenizer, number), SegmentKind.TEXT, readings))
         segments.append(_append(ids, chunk, SegmentKind.CHUNK, chunk_readings(number, conditioned)))
     ids += tokenizer.encode(f"\n\nQuestion: {question}")
     ids += preamble.tail

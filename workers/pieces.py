@@ -9,12 +9,13 @@ from generator.conditioning import (
     PASSAGE_TOKENS,
     Conditioning,
     ConditioningPassage,
+    number_passage,
     passages,
     readings_of_every_chunk,
 )
 from generator.identity import chunk_identity, piece_identity
 from generator.in_force import effective_conditioning
-from generator.prompt import fixed_pieces
+from generator.prompt import fixed_pieces, number_ids
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 from workers.context import WorkerContext
@@ -45,12 +46,18 @@ class Pieces:
         self._of_every_chunk = readings_of_every_chunk(conditioning, context.settings.opening_readings)
 
     def fixed(self) -> list[Piece]:
-        """Preamble, numbers, and the neutral passage where anything is read behind it."""
-        shared = fixed_pieces(self._context.tokenizer, self._context.preamble, self._context.settings.top_k)
+        """Preamble, numbers, and where there is conditioning the neutral passage, and the numbers behind theirs."""
+        tokenizer, preamble = self._context.tokenizer, self._context.preamble
+        shared = fixed_pieces(tokenizer, preamble, self._context.settings.top_k)
+        conditioned = []
         if self._passages.conditioning is not Conditioning.OFF:
             shared.append(self._passages.neutral.token_ids)
-        preamble = self._context.preamble.ids
-        return [Piece(ids, piece_identity(self._fingerprint, preamble, ids, Reading.OPENING)) for ids in shared]
+            numbers = range(2, self._context.settings.top_k + 1)
+            conditioned = [
+                self._behind(number_ids(tokenizer, number), number_passage(tokenizer, number)) for number in numbers
+            ]
+        opening = [Piece(ids, piece_identity(self._fingerprint, preamble.ids, ids, Reading.OPENING)) for ids in shared]
+        return opening + conditioned
 
     def of(self, document: Document, version_id: str) -> list[Piece]:
         """Each reading of each chunk of a version, chunk by chunk. A chunk that occurs again is read once."""
@@ -73,10 +80,12 @@ class Pieces:
         return Piece(ids, chunk_identity(self._fingerprint, self._context.preamble.ids, ids, Reading.OPENING))
 
     def _conditioned(self, chunk: ChunkRecord, passage: ConditioningPassage) -> Piece:
-        identity = chunk_identity(
-            self._fingerprint, self._context.preamble.ids, chunk.token_ids, Reading.CONDITIONED, passage.token_ids
-        )
-        return Piece(chunk.token_ids, identity, passage, chunk.version_id if passage.own else None)
+        return self._behind(chunk.token_ids, passage, chunk.version_id if passage.own else None)
+
+    def _behind(self, ids: Sequence[int], passage: ConditioningPassage, version_id: str | None = None) -> Piece:
+        preamble = self._context.preamble.ids
+        identity = chunk_identity(self._fingerprint, preamble, ids, Reading.CONDITIONED, passage.token_ids)
+        return Piece(ids, identity, passage, version_id)
 
 
 def wanted_reading(tenant: str, name: BlobIdentity, passage_version_id: str | None = None) -> WantedReading:

@@ -9,6 +9,7 @@ from generator.conditioning import (
     Conditioning,
     Passages,
     neutral_passage,
+    number_passage,
     passages,
     readings_of_every_chunk,
 )
@@ -77,3 +78,16 @@ def test_every_chunk_gets_the_readings_that_its_places_want(
     conditioning: Conditioning, opening_readings: str, expected: set[Reading]
 ) -> None:
     assert set(readings_of_every_chunk(conditioning, opening_readings)) == expected
+
+
+def test_a_number_is_read_behind_neutral_passages_under_the_numbers_before_it() -> None:
+    neutral = tuple(LETTERS.encode(NEUTRAL_TEXT))
+    assert number_passage(LETTERS, 2).token_ids == neutral
+    assert number_passage(LETTERS, 4).token_ids == (
+        *neutral,
+        *number_ids(LETTERS, 2),
+        *neutral,
+        *number_ids(LETTERS, 3),
+        *neutral,
+    )
+    assert not number_passage(LETTERS, 4).own

@@ -82,8 +82,9 @@ def test_conditioned_readings_serve_every_place_and_the_first_prefers_an_opening
     prompt = assemble(LETTERS, PREAMBLE, [*CHUNKS, LETTERS.encode("third")], "why?", 1000, conditioned=True)
     chunks = [s.readings for s in prompt.segments if s.kind is SegmentKind.CHUNK]
     assert chunks == [(Reading.OPENING, Reading.CONDITIONED), (Reading.CONDITIONED,), (Reading.CONDITIONED,)]
-    others = {s.readings for s in prompt.segments if s.kind is not SegmentKind.CHUNK}
-    assert others == {(Reading.OPENING,)}
+    numbers = {s.readings for s in prompt.segments if s.kind is SegmentKind.TEXT}
+    assert numbers == {(Reading.CONDITIONED, Reading.OPENING)}
+    assert prompt.segments[0].readings == (Reading.OPENING,)
 
 
 def test_the_preamble_is_pre_read_alone() -> None:

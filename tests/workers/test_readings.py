@@ -7,7 +7,7 @@ import pytest
 from staging_engine import FINGERPRINT
 
 from app.core.catalog import DocumentState, ReadingState
-from generator.conditioning import PASSAGE_TOKENS, neutral_passage
+from generator.conditioning import PASSAGE_TOKENS, neutral_passage, number_passage
 from generator.identity import chunk_identity
 from generator.prompt import number_ids
 from kvstore.key import Reading, ids_hash
@@ -96,6 +96,16 @@ def test_the_neutral_passage_is_pre_read_once_for_all_chunks(conditioned, travel
     assert context.engine.captured.count(neutral(context)) == 1
     assert neutral(context) in [piece.token_ids for piece in Pieces(context, FINGERPRINT).fixed()]
     assert neutral(context) not in [p.token_ids for p in Pieces(conditioned("off"), FINGERPRINT).fixed()]
+
+
+def test_the_numbers_before_passages_are_read_behind_theirs_too(conditioned, travel):
+    context = conditioned("neutral")
+    preread(travel.id, context)
+    behind = {c.ids: c.passage for c in context.engine.captures if c.reading is Reading.CONDITIONED}
+    for number in range(2, context.settings.top_k + 1):
+        ids = tuple(number_ids(context.tokenizer, number))
+        assert behind[ids] == number_passage(context.tokenizer, number).token_ids
+        assert context.engine.captured.count(ids) == 2
 
 
 def test_without_conditioning_every_chunk_has_its_opening_reading_alone(conditioned, travel):
