@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi.concurrency import run_in_threadpool
 
@@ -13,7 +13,7 @@ from app.web.schemas.ask import AskRequest, CacheMode
 from app.web.services import Services
 from generator.conditioning import Conditioning
 from generator.engine import EngineStatus, Sampling
-from generator.errors import QuestionTooLong
+from generator.errors import BadPolicy, QuestionTooLong
 from generator.fusion_request import FusionRequest
 from generator.policy import Policy, PolicyName, parse_policy
 from generator.prompt import Prompt, assemble
@@ -134,4 +134,8 @@ def _policy(ask: AskRequest, default: str) -> Policy:
         return Policy(PolicyName.EXACT)
     if ask.cache is CacheMode.ONLY and policy.name is PolicyName.EXACT:
         raise ContradictoryCache("The policy “exact” computes everything, and cache “only” forbids it.")
-    return policy
+    if ask.ratio is None:
+        return policy
+    if not policy.scored:
+        raise BadPolicy(f"The policy “{policy}” has no ratio.", "Leave the ratio out, or ask with impact or hkvd.")
+    return replace(policy, amount=ask.ratio)

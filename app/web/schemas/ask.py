@@ -47,6 +47,12 @@ class AskRequest(BaseModel):
         description="off: compute everything (policy exact); only: refuse with 409 if a chunk has no KV.",
     )
     policy: str | None = Field(None, max_length=64, description="How fresh tokens are chosen: [alone:]NAME[@AMOUNT].")
+    ratio: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Share of the reused tokens to compute afresh, instead of the policy's; impact and hkvd have one.",
+    )
 
 
 class CitationOut(BaseModel):

@@ -138,6 +138,9 @@ def test_passages_that_do_not_fit_are_left_out(web):
         ({"policy": "magic"}, "bad_policy"),
         ({"policy": "head@-1"}, "bad_policy"),
         ({"policy": "exact", "cache": "only"}, "contradictory_cache"),
+        ({"policy": "head@16", "ratio": 0.1}, "bad_policy"),
+        ({"policy": "impact", "ratio": 0}, "bad_input"),
+        ({"policy": "impact", "ratio": 1.5}, "bad_input"),
         ({"question": ""}, "bad_input"),
         ({"question": " \n "}, "bad_input"),
         ({"max_tokens": 0}, "bad_input"),
@@ -168,6 +171,12 @@ def test_cache_off_is_the_policy_exact_and_counts_as_no_lookup(web):
     sent = web.engine.completions[0]
     assert sent["kv_transfer_params"]["preread"]["policy"] == "exact"
     assert web.client.get("/admin/cache").json()["lookups"] == before
+
+
+def test_a_ratio_goes_before_the_policys_own_share(web):
+    for policy in ("impact", "impact@.3"):
+        assert web.ask(QUESTION, policy=policy, ratio=0.08).json()["policy"] == "impact@.08"
+    assert web.engine.completions[-1]["kv_transfer_params"]["preread"]["policy"] == "impact@.08"
 
 
 def test_hits_and_misses_are_counted_exactly_and_misses_are_queued(web):
