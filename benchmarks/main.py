@@ -2,6 +2,7 @@
 
 import typer
 
+from benchmarks.beside import beside
 from benchmarks.gate import gate
 from benchmarks.lab.command import lab
 from benchmarks.preread import preread
@@ -13,4 +14,5 @@ bench.command()(ttft)
 bench.command()(quality)
 bench.command()(gate)
 bench.command()(preread)
+bench.command()(beside)
 bench.command()(lab)
