@@ -27,7 +27,7 @@ from generator.engine_config import EngineConfig
 from generator.gate import GateResult, gate_path, save_gate
 
 DEFAULT_POLICIES = (
-    "none,head@16,impact@.03,impact@.05,impact@.08,impact@.12,impact@.15,impact@.25,hkvd@.08,hkvd@.15,hkvd@.25"
+    "none,head@0,head@16,impact@.03,impact@.05,impact@.08,impact@.12,impact@.15,impact@.25,hkvd@.08,hkvd@.15,hkvd@.25"
 )
 
 
@@ -42,7 +42,7 @@ def gate(
     chunks: Annotated[int, typer.Option(min=1, help="Chunks in the prompt.")] = 6,
     chunk_tokens: Annotated[int, typer.Option(min=0, help="Most tokens in a chunk; 0: the service's setting.")] = 0,
     answer_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 64,
-    kl_share: Annotated[float, typer.Option(min=0, help=f"Most divergence, as a share of {REFERENCE}'s.")] = 0.25,
+    kl_share: Annotated[float, typer.Option(min=0, help=f"Most divergence, as a share of {REFERENCE}'s.")] = 0.5,
     identical_points: Annotated[float, typer.Option(min=0, help="How many fewer answers may be identical.")] = 0.1,
     folder: Annotated[Path | None, typer.Option(help="Where to write; the state folder's gates/ if not named.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

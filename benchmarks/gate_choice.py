@@ -21,7 +21,7 @@ class Bound:
     the exact run's is at most `identical_points` below that of two exact runs.
     """
 
-    kl_share: float = 0.25
+    kl_share: float = 0.5
     identical_points: float = 0.10
 
 

@@ -23,9 +23,9 @@ def chosen(*rows: Row) -> Choice:
     return GATE.choose(rows)
 
 
-def test_a_quarter_of_the_references_excess_passes_and_no_more() -> None:
-    assert GATE.passes(row("none", 0.011))
-    assert not GATE.passes(row("none", 0.0112))
+def test_half_of_the_references_excess_passes_and_no_more() -> None:
+    assert GATE.passes(row("none", 0.021))
+    assert not GATE.passes(row("none", 0.0212))
 
 
 def test_ten_points_fewer_identical_answers_pass_and_no_fewer() -> None:
@@ -59,7 +59,7 @@ def test_the_smallest_amount_that_passes_is_the_floor() -> None:
 
 
 def test_an_amount_that_passes_by_luck_below_one_that_fails_does_not_count() -> None:
-    found = chosen(row("impact@.02", 0.009, cost=0.03), row("impact@.08", 0.02, cost=0.09), row("impact@.15", 0.004))
+    found = chosen(row("impact@.02", 0.009, cost=0.03), row("impact@.08", 0.03, cost=0.09), row("impact@.15", 0.004))
     assert found.row.policy == "impact@.15"
 
 
