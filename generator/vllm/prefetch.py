@@ -15,7 +15,7 @@ class Prefetcher:
     def __init__(self, fetcher: Fetcher) -> None:
         self._fetcher = fetcher
         self._pool = ThreadPoolExecutor(1, "preread-prefetch")
-        self._held: dict[str, Future[list[Fetched]]] = {}
+        self._held: dict[str, Future[list[Fetched]] | None] = {}
         self._announced: set[str] = set()
 
     @property
@@ -29,8 +29,10 @@ class Prefetcher:
             self._held[request_id] = self._pool.submit(self._fetcher.fetch, tenant, wanted)
 
     def newly_ready(self) -> list[str]:
-        """Requests whose KV has all been fetched since this was last asked; a fetch that failed counts."""
-        ready = [name for name, held in self._held.items() if held.done() and name not in self._announced]
+        """Requests whose KV has all been fetched since this was last asked; fetches that failed or were given up count.
+        """
+        done = [name for name, held in self._held.items() if held is None or held.done()]
+        ready = [name for name in done if name not in self._announced]
         self._announced.update(ready)
         return ready
 
@@ -49,8 +51,8 @@ class Prefetcher:
             self._announced.discard(request_id)
 
     def forget_all(self) -> None:
-        """What is held may have been deleted meanwhile; whoever is taken up next fetches again."""
-        self.forget(list(self._held))
+        """What is held may have been deleted meanwhile; whoever is taken up next fetches again, and waits no longer."""
+        self._held = dict.fromkeys(self._held)
 
     def close(self) -> None:
         self._pool.shutdown()

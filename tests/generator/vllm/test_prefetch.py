@@ -1,5 +1,8 @@
 """Requests that arrive while others answer: fetched for in the background, taken up when ready, harmless when gone."""
 
+from collections.abc import Sequence
+from threading import Event
+
 import pytest
 from crowd import Crowd
 from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
@@ -7,6 +10,9 @@ from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
 from app.core.ids import new_id
 from generator.fusion_request import FusionRequest
 from generator.identity import chunk_identity
+from generator.vllm.fetching import Fetched
+from generator.vllm.prefetch import Prefetcher
+from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 
 QUESTION = random_ids(94, 12)
@@ -96,3 +102,31 @@ def test_what_is_deleted_while_a_request_waits_for_it_is_not_used(
     report = rig.notes.read("report", request.request_id)
     assert report is not None
     assert [chunk["tier"] is None for chunk in report["chunks"]] == [False, True]
+
+
+class SlowFetcher:
+    """Fetches when it is let."""
+
+    def __init__(self) -> None:
+        self.let = Event()
+        self.fetches = 0
+
+    def fetch(self, tenant: str, wanted: Sequence[Sequence[BlobIdentity]]) -> list[Fetched]:
+        self.fetches += 1
+        assert self.let.wait(20)
+        return [Fetched(None, reason="absent") for _ in wanted]
+
+
+def test_a_purge_while_something_is_fetched_makes_nobody_wait_for_what_is_given_up() -> None:
+    fetcher = SlowFetcher()
+    prefetcher = Prefetcher(fetcher)  # type: ignore[arg-type]
+    prefetcher.start("asked", TENANT, [[]])
+    assert prefetcher.newly_ready() == []
+    prefetcher.forget_all()
+    assert prefetcher.newly_ready() == ["asked"]
+    assert prefetcher.newly_ready() == []
+    fetcher.let.set()
+    assert prefetcher.take("asked", TENANT, [[]]) == [Fetched(None, reason="absent")]
+    assert fetcher.fetches == 2, "what was fetched before the purge was used"
+    assert prefetcher.held == 0
+    prefetcher.close()
