@@ -7,6 +7,7 @@ from benchmarks.gate import gate
 from benchmarks.lab.command import lab
 from benchmarks.preread import preread
 from benchmarks.quality import quality
+from benchmarks.soak import soak
 from benchmarks.ttft import ttft
 
 bench = typer.Typer(help="Measure speed and quality on this machine.", no_args_is_help=True)
@@ -15,4 +16,5 @@ bench.command()(quality)
 bench.command()(gate)
 bench.command()(preread)
 bench.command()(beside)
+bench.command()(soak)
 bench.command()(lab)

@@ -32,6 +32,11 @@ class Admission:
     _running: frozenset[str] = field(default=frozenset(), init=False)
     _joined_tokens: int = field(default=0, init=False)
 
+    @property
+    def waiting_requests(self) -> int:
+        """Requests that were told to ask again and have neither joined nor ended."""
+        return len(self._waiting)
+
     def must_wait(self, request_id: str, fresh_tokens: int) -> bool:
         """Whether to ask again at the next step. `fresh_tokens`: an estimate of what the request will compute."""
         if not self._running - {request_id}:

@@ -61,9 +61,19 @@ class Rig:
         self.store = ChunkStore([DiskTier(Path(self.config.kv_dir), self.config.kv_disk_bytes)])
 
     @classmethod
-    def start(cls, model: Path, state: Path, dtype: str = "float32", **engine: Any) -> "Rig":
+    def start(
+        cls,
+        model: Path,
+        state: Path,
+        dtype: str = "float32",
+        *,
+        kv_disk_bytes: int = 10**9,
+        kv_memory_bytes: int = 10**8,
+        **engine: Any,
+    ) -> "Rig":
         fingerprint = model_fingerprint(model, dtype)
-        config = EngineConfig(fingerprint, str(state / "staging"), str(state / "kv"), 10**9, 10**8)
+        folders = str(state / "staging"), str(state / "kv")
+        config = EngineConfig(fingerprint, *folders, kv_disk_bytes, kv_memory_bytes)
         options: dict[str, Any] = {
             "model": str(model),
             "dtype": dtype,
