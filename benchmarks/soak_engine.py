@@ -33,7 +33,7 @@ def gauge(metrics: str, name: str) -> float:
 
 def page_tokens(metrics: str) -> int:
     """How many tokens vLLM has pages for. Raises EngineFailed where its metrics do not say."""
-    labels = dict(re.findall(r'(num_gpu_blocks|block_size)="(\d+)"', metrics))
+    labels = dict(re.findall(r'[{,](num_gpu_blocks|block_size)="(\d+)"', metrics))
     if len(labels) != 2:
         raise EngineFailed("The engine's metrics do not say how many pages it has.")
     return int(labels["num_gpu_blocks"]) * int(labels["block_size"])

@@ -28,7 +28,7 @@ METRICS = """# HELP vllm:num_requests_running Number of requests
 vllm:num_requests_running{engine="0",model_name="m"} 2.0
 vllm:num_requests_running{engine="1",model_name="m"} 1.0
 vllm:num_requests_running_total{engine="0"} 9.0
-vllm:cache_config_info{block_size="128",engine="0",num_gpu_blocks="40"} 1.0
+vllm:cache_config_info{block_size="128",engine="0",mamba_block_size="16",num_gpu_blocks="40"} 1.0
 """
 
 
