@@ -26,7 +26,6 @@ READING = Conditioning.OFF
 TENANT = tenant_of(READING)
 _DELETIONS = 0.3
 _PREAMBLES = 0.1
-_LONGEST_PAUSE_S = 0.3
 _QUESTION = "What do these passages say about number {number}?"
 
 
@@ -52,12 +51,14 @@ class Answered:
 
 @dataclass
 class Traffic:
-    """`deleted_hits`: chunks that were used although their deletion was over before they were asked about."""
+    """`longest_pause_s`: between two documents that come or go. `deleted_hits`: chunks that were used although their
+    deletion was over before they were asked about."""
 
     engine: BenchEngine
     client: EngineClient
     pieces: Sequence[Piece]
     draw: Random
+    longest_pause_s: float = 0.3
     answered: list[Answered] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     deleted_hits: int = 0
@@ -116,7 +117,7 @@ class Traffic:
                 self._readings[place] += 1
                 await asyncio.to_thread(self.engine.preread, [self.pieces[place]], READING)
                 self.done["preread"] += 1
-            await asyncio.sleep(self.draw.uniform(0, _LONGEST_PAUSE_S))
+            await asyncio.sleep(self.draw.uniform(0, self.longest_pause_s))
 
 
 async def first_token(
