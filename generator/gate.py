@@ -54,6 +54,7 @@ class GateResult:
         return (
             f"{self.policy}, conditioning {self.conditioning}, chunks of {self.chunk_tokens} tokens; "
             f"measured on {self.provenance.get('data', 'unnamed data')}"
+            f"{'' if self.provenance.get('within_bound', True) else ': the nearest, nothing was within the bound'}"
         )
 
 
