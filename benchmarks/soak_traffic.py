@@ -24,7 +24,7 @@ from generator.traces import trace_arguments, trace_path
 
 READING = Conditioning.OFF
 TENANT = tenant_of(READING)
-_DELETIONS = 0.3
+_DELETIONS = 0.15
 _PREAMBLES = 0.1
 _QUESTION = "What do these passages say about number {number}?"
 
@@ -58,7 +58,7 @@ class Traffic:
     client: EngineClient
     pieces: Sequence[Piece]
     draw: Random
-    longest_pause_s: float = 0.3
+    longest_pause_s: float = 0.1
     answered: list[Answered] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     deleted_hits: int = 0
