@@ -27,7 +27,8 @@ TORCH = "torch==2.13.0+cpu"
 def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    runtime = [*project["dependencies"], *extras["cpu"], *extras["bench"], *(FOLDER / "cpu.in").read_text().splitlines()]
+    own = (FOLDER / "cpu.in").read_text().splitlines()
+    runtime = [*project["dependencies"], *extras["cpu"], *extras["bench"], *own]
     compile_lock("cpu.lock", runtime)
     development = [name for name in extras["dev"] if name not in NODE]
     compile_lock("dev.lock", development, "--constraints", str(FOLDER / "cpu.lock"))
