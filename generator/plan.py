@@ -91,7 +91,10 @@ def _best(fresh: Tensor, open_to_choice: Tensor, scores: Tensor, budget: int) ->
 
 
 def _filled(fresh: Tensor, open_to_choice: Tensor, chosen: Tensor) -> Tensor:
-    """`chosen` (positions) as a mask, with the gaps of at most `_JOINED_GAP` open positions between fresh ones."""
+    """`chosen` (positions) as a mask, with the gaps of at most `_JOINED_GAP` open positions beside them.
+
+    A gap lies between two fresh positions, at least one of them chosen: where nothing is chosen, nothing is filled.
+    """
     taken = torch.zeros_like(fresh)
     taken[chosen] = True
     members = (fresh | taken).nonzero()[:, 0]
@@ -100,7 +103,8 @@ def _filled(fresh: Tensor, open_to_choice: Tensor, chosen: Tensor) -> Tensor:
     before, behind = members[:-1], members[1:]
     open_until = torch.cat([before.new_zeros(1), open_to_choice.cumsum(0)])
     size = behind - before - 1
-    joined = (size > 0) & (size <= _JOINED_GAP) & (open_until[behind] - open_until[before + 1] == size)
+    small = (size > 0) & (size <= _JOINED_GAP) & (open_until[behind] - open_until[before + 1] == size)
+    joined = small & (taken[before] | taken[behind])
     for step in range(1, _JOINED_GAP + 1):
         reached = joined & (size >= step)
         taken[before[reached] + step] = True

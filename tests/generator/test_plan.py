@@ -197,6 +197,17 @@ def test_a_gap_behind_a_fresh_number_is_filled_too() -> None:
     assert chosen_of({14: 3.0, 15: 2.0}, 0.04) == {12, 13, 14, 15}
 
 
+def test_a_small_chunk_between_missing_ones_is_not_filled_beyond_the_budget() -> None:
+    segments = [
+        LoadedSegment(Segment(0, 1, SegmentKind.PREAMBLE), None),
+        LoadedSegment(Segment(1, 3, SegmentKind.CHUNK), Reading.OPENING),
+        LoadedSegment(Segment(3, 4, SegmentKind.CHUNK), None),
+    ]
+    half, whole = (fresh_positions(segments, 0, 4, Policy(PolicyName.IMPACT, share), torch.ones(4)) for share in (0.5, 1))
+    assert half.tolist() == [0, 3]
+    assert whole.tolist() == [0, 1, 2, 3]
+
+
 def test_what_sits_where_it_was_read_fills_no_gap() -> None:
     segments = [ONE_CHUNK[0], LoadedSegment(Segment(5, 7, SegmentKind.CHUNK), Reading.OPENING)]
     segments += [LoadedSegment(Segment(7, 30, SegmentKind.CHUNK), Reading.CONDITIONED)]
