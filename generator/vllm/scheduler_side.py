@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.core.errors import BadInput
-from generator.fusion_request import FusionRequest, SegmentKind
+from generator.fusion_request import FusionRequest
 from generator.identity import segment_identities
-from generator.policy import PolicyName, parse_policy
+from generator.policy import Policy, PolicyName, parse_policy
+from generator.promise import Promise, promised
 from generator.vllm.admission import Admission
 from generator.vllm.metadata import CaptureTask, FusionMetadata, FusionTask, PrefetchTask
 from kvstore.errors import TierDown
@@ -22,23 +23,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LONGEST_JOINED_REST = 256
-"""Tokens behind the last hit that go through our forward; more are left to vLLM, which lets answers go on meanwhile."""
-
 
 @dataclass
 class _Tracked:
     """A request of ours, from its first look-up until it finishes.
 
-    `missed`: per segment None where the store has chunk KV for it, else why not; None before it was looked up and once
-    the scheduler has placed the request: a preempted one is looked up again. `external`: tokens to be filled in the
-    coming step.
+    `promise`: what the store had when it was asked. `placed`: the scheduler has placed the request, which is looked up
+    anew if it is asked about again, as after a preemption. `external`: tokens to be filled in the coming step.
     """
 
     request: FusionRequest
+    policy: Policy
     prompt_ids: tuple[int, ...]
-    missed: tuple[StoreMiss | None, ...] | None = None
-    placed: tuple[StoreMiss | None, ...] = ()
+    promise: Promise
+    placed: bool = False
     block_ids: list[int] = field(default_factory=list)
     external: int | None = None
 
@@ -64,9 +62,10 @@ class SchedulerSide:
         tracked = self._look_up(request)
         if tracked is None:
             return 0
-        matched = max(0, min(self._end(tracked), request.num_tokens - 1) - num_computed)
+        promise = tracked.promise
+        matched = max(0, min(promise.end, request.num_tokens - 1) - num_computed)
         waits = matched and tracked.request.capture is None
-        if waits and self.admission.must_wait(request.request_id, self._fresh_tokens(tracked)):
+        if waits and self.admission.must_wait(request.request_id, promise.fresh_tokens):
             return None
         return matched
 
@@ -75,9 +74,9 @@ class SchedulerSide:
         tracked = self._look_up(request)
         if tracked is None:
             return
-        self.admission.joined(request.request_id, self._fresh_tokens(tracked) if num_external else 0)
+        self.admission.joined(request.request_id, tracked.promise.fresh_tokens if num_external else 0)
         tracked.external = num_external
-        tracked.placed, tracked.missed = _known(tracked), None
+        tracked.placed = True
 
     def metadata(self, output: "SchedulerOutput") -> FusionMetadata:
         meta = FusionMetadata()
@@ -96,7 +95,8 @@ class SchedulerSide:
         for request_id in self.admission.begin_step(output.num_scheduled_tokens):
             tracked = self._tracked[request_id]
             ids = tracked.prompt_ids[: tracked.request.context_tokens]
-            meta.prefetches.append(PrefetchTask(request_id, tracked.request, ids, self._end(tracked), _known(tracked)))
+            promise = tracked.promise
+            meta.prefetches.append(PrefetchTask(request_id, tracked.request, ids, promise.end, promise.missed))
         return meta
 
     def ready(self, request_ids: Sequence[str]) -> None:
@@ -114,10 +114,12 @@ class SchedulerSide:
             ours = self._read(request)
             if ours is None:
                 return None
-            tracked = _Tracked(ours, tuple(request.prompt_token_ids or ()))
+            policy, prompt_ids = parse_policy(ours.policy), tuple(request.prompt_token_ids or ())
+            tracked = _Tracked(ours, policy, prompt_ids, self._promise(ours, policy, prompt_ids))
             self._tracked[request.request_id] = tracked
-        if tracked.missed is None:
-            tracked.missed = self._missed(tracked)
+        elif tracked.placed:
+            tracked.promise = self._promise(tracked.request, tracked.policy, tracked.prompt_ids)
+            tracked.placed = False
         return tracked
 
     def _read(self, request: "Request") -> FusionRequest | None:
@@ -133,11 +135,16 @@ class SchedulerSide:
             return None
         return ours
 
-    def _missed(self, tracked: _Tracked) -> tuple[StoreMiss | None, ...]:
-        ours = tracked.request
-        if not self.fusion or (parse_policy(ours.policy).name is PolicyName.EXACT and ours.capture is None):
+    def _promise(self, ours: FusionRequest, policy: Policy, prompt_ids: Sequence[int]) -> Promise:
+        if not self.fusion:
+            return Promise((StoreMiss.ABSENT,) * len(ours.segments))
+        return promised(ours, policy, len(prompt_ids), self._missed(ours, policy, prompt_ids), self._share)
+
+    def _missed(self, ours: FusionRequest, policy: Policy, prompt_ids: Sequence[int]) -> tuple[StoreMiss | None, ...]:
+        """Per segment None where the store has chunk KV for it, else why not."""
+        if policy.name is PolicyName.EXACT and ours.capture is None:
             return (StoreMiss.ABSENT,) * len(ours.segments)
-        identities = segment_identities(ours, tracked.prompt_ids, self._fingerprint)
+        identities = segment_identities(ours, prompt_ids, self._fingerprint)
         try:
             present = self._store.contains(ours.tenant, [each.key for candidates in identities for each in candidates])
         except TierDown as error:
@@ -146,43 +153,6 @@ class SchedulerSide:
         return tuple(
             None if any(each.key in present for each in candidates) else StoreMiss.ABSENT for candidates in identities
         )
-
-    def _end(self, tracked: _Tracked) -> int:
-        """The position up to which the prompt will be filled: the end of the last chunk that there is KV for.
-
-        Where tokens before it have to be computed anyway, a short rest of the prompt, the question above all, goes
-        through the same forward: two forwards cost nearly twice as much as one, and vLLM's own is left with the last
-        token.
-        """
-        ours = tracked.request
-        if not self.fusion:
-            return 0
-        known = list(zip(ours.segments, _known(tracked), strict=True))
-        # A number before a missing chunk is not worth a load; the passage that a chunk is pre-read behind is.
-        worth = set(SegmentKind) if ours.capture is not None else {SegmentKind.PREAMBLE, SegmentKind.CHUNK}
-        found = [segment for segment, miss in known if miss is None and segment.kind in worth]
-        end = ours.context_tokens if ours.nested else max((segment.end for segment in found), default=0)
-        lost = any(miss is not None and segment.end <= end for segment, miss in known)
-        chunks = sum(segment.kind is SegmentKind.CHUNK for segment in found)
-        policy = parse_policy(ours.policy)
-        computes = ours.nested or lost or (chunks > 1 and policy.name is not PolicyName.NONE)
-        rest = len(tracked.prompt_ids) - end
-        joins = end > 0 and computes and ours.capture is None and rest <= _LONGEST_JOINED_REST
-        return len(tracked.prompt_ids) if joins else end
-
-    def _fresh_tokens(self, tracked: _Tracked) -> int:
-        """About how many tokens the request will have made fresh."""
-        ours, end = tracked.request, self._end(tracked)
-        policy = parse_policy(ours.policy)
-        lost = sum(
-            segment.n_tokens
-            for segment, miss in zip(ours.segments, _known(tracked), strict=True)
-            if segment.end <= end and (ours.nested or miss is not None)
-        )
-        if policy.scored:
-            return lost + int((self._share if policy.amount is None else policy.amount) * (end - lost))
-        chunks = sum(segment.kind is SegmentKind.CHUNK for segment in ours.segments)
-        return lost + int(policy.amount or 0) * chunks
 
     def _add(
         self, meta: FusionMetadata, request_id: str, tracked: _Tracked, num_computed: int, output: "SchedulerOutput"
@@ -195,7 +165,8 @@ class SchedulerSide:
             # A resumed request has tokens of its answer behind the prompt; they ask nothing.
             asked = min(scheduled, len(tracked.prompt_ids))
             ids = tracked.prompt_ids[: max(asked, ours.context_tokens)]
-            meta.fusions.append(FusionTask(request_id, ours, ids, blocks, start, num_computed, asked, tracked.placed))
+            missed = tracked.promise.missed
+            meta.fusions.append(FusionTask(request_id, ours, ids, blocks, start, num_computed, asked, missed))
             tracked.external = None
         if ours.capture is None:
             return
@@ -205,9 +176,3 @@ class SchedulerSide:
         if first < last:
             ids = tracked.prompt_ids[: ours.context_tokens]
             meta.captures.append(CaptureTask(request_id, ours, ids, blocks, first, last))
-
-
-def _known(tracked: _Tracked) -> tuple[StoreMiss | None, ...]:
-    if tracked.missed is None:
-        raise RuntimeError(f"request {tracked.request.request_id} has not been looked up")
-    return tracked.missed
