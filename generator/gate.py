@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +67,26 @@ def conservative(fingerprint: str = "") -> GateResult:
 def load_gate(state_dir: Path, fingerprint: str) -> GateResult | None:
     """The result for a model: from the state folder, else the one that ships, else None.
 
-    Never fails: a file that cannot be used is logged as an error and passed over; `gate_problem` says what is wrong.
+    Never fails: a file that cannot be used is logged as an error, once, and passed over; `gate_problem` says what is
+    wrong. Every question asks, so a file is read again only when it has changed.
     """
     for path in (gate_path(state_dir, fingerprint), _SHIPPED / f"{fingerprint}.json"):
         if path.is_file():
-            try:
-                return read_gate(path, fingerprint)
-            except BadGate as error:
-                log.error("%s %s", error.message, error.hint)
+            found = path.stat()
+            result = _usable(path, fingerprint, (found.st_ino, found.st_mtime_ns, found.st_size))
+            if result is not None:
+                return result
     return None
+
+
+@lru_cache(maxsize=16)
+def _usable(path: Path, fingerprint: str, version: tuple[int, int, int]) -> GateResult | None:  # noqa: ARG001
+    """`version` tells one state of the file from another."""
+    try:
+        return read_gate(path, fingerprint)
+    except BadGate as error:
+        log.error("%s %s", error.message, error.hint)
+        return None
 
 
 def gate_or_conservative(state_dir: Path, fingerprint: str) -> GateResult:

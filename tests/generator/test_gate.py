@@ -126,3 +126,15 @@ def test_a_sound_file_has_no_problem(tmp_path: Path) -> None:
 def test_every_result_that_ships_can_be_used() -> None:
     for path in Path(gate.__file__).parent.joinpath("gates").glob("*.json"):
         assert gate.read_gate(path, path.stem).measured
+
+
+def test_a_file_is_read_once_until_it_changes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = gate_path(tmp_path, MODEL)
+    path.parent.mkdir()
+    path.write_text("{")
+    with caplog.at_level(logging.ERROR):
+        assert [load_gate(tmp_path, MODEL) for _ in range(3)] == [None] * 3
+    assert len(caplog.records) == 1
+    for floor in (0.02, 0.03):
+        save_gate(path, result(floor=floor))
+        assert load_gate(tmp_path, MODEL) == result(floor=floor)
