@@ -20,14 +20,14 @@ from benchmarks.tenants import tenant_of
 from benchmarks.timed_client import TimedClient
 from generator.chat import ModelTokenizer
 from generator.chunk_reader import ChunkReader
-from generator.conditioning import Conditioning, ConditioningPassage, neutral_passage, number_passage, passages
+from generator.conditioning import Conditioning, ConditioningPassage, passages, shared_pieces
 from generator.engine import EngineClient, EngineStatus
 from generator.errors import EngineUnavailable
 from generator.identity import chunk_identity, piece_identity
 from generator.launch import engine_command
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
-from generator.prompt import Prompt, assemble, fixed_pieces, number_ids
+from generator.prompt import Prompt, assemble
 from generator.traces import PROCESSOR, traces_dir
 from kvstore.key import Reading, chunk_key
 from kvstore.store import ChunkStore
@@ -57,16 +57,12 @@ class BenchEngine:
         return assemble(self.tokenizer, self.preamble, chunks, question, limit, conditioned=conditioned)
 
     def preread_fixed(self, chunks: int, conditioning: Conditioning) -> None:
-        """Pre-read what every prompt of up to `chunks` chunks shares: preamble, numbers, the neutral passage."""
-        tenant = tenant_of(conditioning)
-        for ids in fixed_pieces(self.tokenizer, self.preamble, chunks):
-            self._read_opening(tenant, ids)
-        if conditioning is not Conditioning.OFF:
-            self._read_opening(tenant, neutral_passage(self.tokenizer))
-            for number in range(2, chunks + 1):
-                self._read_behind(
-                    tenant, number_ids(self.tokenizer, number), number_passage(self.tokenizer, number)
-                )
+        """Pre-read what prompts of up to `chunks` chunks share."""
+        for piece in shared_pieces(self.tokenizer, self.preamble, chunks, conditioning):
+            if piece.passage is None:
+                self._read_opening(tenant_of(conditioning), piece.token_ids)
+            else:
+                self._read_behind(tenant_of(conditioning), piece.token_ids, piece.passage)
 
     def preread(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
         """Pre-read chunks as a prompt in this order wants them: without conditioning each right behind the preamble;
@@ -99,8 +95,7 @@ class BenchEngine:
         self.reader.read(tenant, ids, identity)
 
     def _read_conditioned(self, tenant: str, piece: Piece, conditioning: Conditioning) -> None:
-        before = [piece.before] if piece.before else []
-        passage = passages(self.tokenizer, conditioning).of(before, shared=False)
+        passage = passages(self.tokenizer, conditioning).of(piece.before, shared=False)
         self._read_behind(tenant, piece.ids, passage)
 
     def _read_behind(self, tenant: str, ids: Sequence[int], passage: ConditioningPassage) -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from generator.chat import ChatTokenizer
-from generator.prompt import number_ids
+from generator.preamble import Preamble
+from generator.prompt import fixed_pieces, number_ids
 from kvstore.key import Reading, ids_hash
 
 PASSAGE_TOKENS = 170
@@ -55,15 +56,15 @@ class Passages:
     neutral: ConditioningPassage
     separator: tuple[int, ...]
 
-    def of(self, before: Sequence[Sequence[int]], *, shared: bool) -> ConditioningPassage:
+    def of(self, before: Sequence[int], *, shared: bool) -> ConditioningPassage:
         """The passage of one chunk.
 
         Args:
-            before: token ids of the chunks that precede it in the same version of its document, in order.
+            before: token ids of what precedes it in the same version of its document.
             shared: whether another live document of the tenant has the chunk too. Their one KV must then not be shaped
                 by the text of either, which would outlive its deletion and reach questions about the other alone.
         """
-        own = _last_tokens(before) if self.conditioning is Conditioning.DOCUMENT and not shared else ()
+        own = before[-PASSAGE_TOKENS:] if self.conditioning is Conditioning.DOCUMENT and not shared else ()
         return ConditioningPassage((*own, *self.separator), own=True) if own else self.neutral
 
 
@@ -85,6 +86,31 @@ def number_passage(tokenizer: ChatTokenizer, number: int) -> ConditioningPassage
     return ConditioningPassage(tuple(ids))
 
 
+@dataclass(frozen=True)
+class SharedPiece:
+    """Something that prompts share, and the passage it is read behind; None: right behind the preamble, or itself."""
+
+    token_ids: tuple[int, ...]
+    passage: ConditioningPassage | None = None
+
+
+def shared_pieces(
+    tokenizer: ChatTokenizer, preamble: Preamble, chunks: int, conditioning: Conditioning
+) -> list[SharedPiece]:
+    """What prompts of up to `chunks` passages share and is pre-read once, in order.
+
+    Preamble and numbers; where there is conditioning the neutral passage too, and the numbers behind theirs.
+    """
+    pieces = [SharedPiece(tuple(ids)) for ids in fixed_pieces(tokenizer, preamble, chunks)]
+    if conditioning is not Conditioning.OFF:
+        pieces.append(SharedPiece(neutral_passage(tokenizer)))
+        pieces += [
+            SharedPiece(tuple(number_ids(tokenizer, number)), number_passage(tokenizer, number))
+            for number in range(2, chunks + 1)
+        ]
+    return pieces
+
+
 def readings_of_every_chunk(conditioning: Conditioning, opening_readings: str) -> tuple[Reading, ...]:
     """The readings that pre-reading makes of each chunk, whatever place it will have."""
     if conditioning is Conditioning.OFF:
@@ -94,13 +120,3 @@ def readings_of_every_chunk(conditioning: Conditioning, opening_readings: str) -
 
 def _separator(tokenizer: ChatTokenizer) -> tuple[int, ...]:
     return tuple(number_ids(tokenizer, 2))
-
-
-def _last_tokens(before: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    found: list[int] = []
-    for ids in reversed(before):
-        room = PASSAGE_TOKENS - len(found)
-        if room <= 0:
-            break
-        found[:0] = ids[-room:]
-    return tuple(found)

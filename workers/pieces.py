@@ -9,13 +9,12 @@ from generator.conditioning import (
     PASSAGE_TOKENS,
     Conditioning,
     ConditioningPassage,
-    number_passage,
     passages,
     readings_of_every_chunk,
+    shared_pieces,
 )
 from generator.identity import chunk_identity, piece_identity
 from generator.in_force import effective_conditioning
-from generator.prompt import fixed_pieces, number_ids
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 from workers.context import WorkerContext
@@ -46,18 +45,15 @@ class Pieces:
         self._of_every_chunk = readings_of_every_chunk(conditioning, context.settings.opening_readings)
 
     def fixed(self) -> list[Piece]:
-        """Preamble, numbers, and where there is conditioning the neutral passage, and the numbers behind theirs."""
-        tokenizer, preamble = self._context.tokenizer, self._context.preamble
-        shared = fixed_pieces(tokenizer, preamble, self._context.settings.top_k)
-        conditioned = []
-        if self._passages.conditioning is not Conditioning.OFF:
-            shared.append(self._passages.neutral.token_ids)
-            numbers = range(2, self._context.settings.top_k + 1)
-            conditioned = [
-                self._behind(number_ids(tokenizer, number), number_passage(tokenizer, number)) for number in numbers
-            ]
-        opening = [Piece(ids, piece_identity(self._fingerprint, preamble.ids, ids, Reading.OPENING)) for ids in shared]
-        return opening + conditioned
+        """What all prompts share."""
+        context = self._context
+        shared = shared_pieces(
+            context.tokenizer, context.preamble, context.settings.top_k, self._passages.conditioning
+        )
+        return [
+            self._behind(piece.token_ids, piece.passage) if piece.passage else self._opening(piece.token_ids)
+            for piece in shared
+        ]
 
     def of(self, document: Document, version_id: str) -> list[Piece]:
         """Each reading of each chunk of a version, chunk by chunk. A chunk that occurs again is read once."""
@@ -67,17 +63,16 @@ class Pieces:
         known = {reading.key for reading in self._context.catalog.readings(document.tenant, hashes)}
         pieces: dict[str, Piece] = {}
         for chunk, before in _with_preceding(chunks):
-            passage = self._passages.of([before], shared=chunk.ids_hash in shared)
-            for piece in (self._opening(chunk), self._conditioned(chunk, passage)):
+            passage = self._passages.of(before, shared=chunk.ids_hash in shared)
+            for piece in (self._opening(chunk.token_ids), self._conditioned(chunk, passage)):
                 reading, key = piece.identity.reading, piece.identity.key
                 # An opening reading that is not made of every chunk is made of those that an answer wished it of.
                 if reading in self._of_every_chunk or (reading is Reading.OPENING and key in known):
                     pieces.setdefault(key, piece)
         return list(pieces.values())
 
-    def _opening(self, chunk: ChunkRecord) -> Piece:
-        ids = chunk.token_ids
-        return Piece(ids, chunk_identity(self._fingerprint, self._context.preamble.ids, ids, Reading.OPENING))
+    def _opening(self, ids: Sequence[int]) -> Piece:
+        return Piece(ids, piece_identity(self._fingerprint, self._context.preamble.ids, ids, Reading.OPENING))
 
     def _conditioned(self, chunk: ChunkRecord, passage: ConditioningPassage) -> Piece:
         return self._behind(chunk.token_ids, passage, chunk.version_id if passage.own else None)
@@ -101,7 +96,7 @@ def own_passages(chunks: Sequence[ChunkRecord], tokenizer: ChatTokenizer) -> set
     own = passages(tokenizer, Conditioning.DOCUMENT)
     found: dict[str, str] = {}
     for chunk, before in _with_preceding(chunks):
-        found.setdefault(chunk.ids_hash, own.of([before], shared=False).hash)
+        found.setdefault(chunk.ids_hash, own.of(before, shared=False).hash)
     return set(found.items())
 
 

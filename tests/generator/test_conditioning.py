@@ -32,6 +32,10 @@ class Letters:
 LETTERS = Letters()
 
 
+def joined(chunks: list[list[int]]) -> list[int]:
+    return [token for chunk in chunks for token in chunk]
+
+
 def of(conditioning: Conditioning) -> Passages:
     return passages(LETTERS, conditioning)
 
@@ -42,7 +46,7 @@ def test_the_neutral_passage_ends_as_whatever_stands_before_a_later_passage() ->
 
 @given(CHUNKS, st.booleans())
 def test_neutral_conditioning_puts_no_documents_text_before_a_chunk(before: list[list[int]], shared: bool) -> None:
-    passage = of(Conditioning.NEUTRAL).of(before, shared=shared)
+    passage = of(Conditioning.NEUTRAL).of(joined(before), shared=shared)
     assert (passage.token_ids, passage.own) == (neutral_passage(LETTERS), False)
 
 
@@ -50,8 +54,8 @@ def test_neutral_conditioning_puts_no_documents_text_before_a_chunk(before: list
 def test_document_conditioning_puts_the_end_of_the_documents_preceding_text_before_a_chunk(
     before: list[list[int]],
 ) -> None:
-    passage = of(Conditioning.DOCUMENT).of(before, shared=False)
-    preceding = tuple(token for chunk in before for token in chunk)
+    passage = of(Conditioning.DOCUMENT).of(joined(before), shared=False)
+    preceding = tuple(joined(before))
     if preceding:
         assert passage.token_ids == (*preceding[-PASSAGE_TOKENS:], *number_ids(LETTERS, 2))
     else:
@@ -61,7 +65,7 @@ def test_document_conditioning_puts_the_end_of_the_documents_preceding_text_befo
 
 @given(CHUNKS)
 def test_a_chunk_that_two_documents_share_is_read_behind_the_text_of_neither(before: list[list[int]]) -> None:
-    passage = of(Conditioning.DOCUMENT).of(before, shared=True)
+    passage = of(Conditioning.DOCUMENT).of(joined(before), shared=True)
     assert (passage.token_ids, passage.own) == (neutral_passage(LETTERS), False)
 
 
