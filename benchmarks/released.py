@@ -20,7 +20,6 @@ from benchmarks.lab.dense import DenseModel
 from benchmarks.lab.exact import ExactRun, forced, run_exact
 from benchmarks.lab.fusing import Fusing
 from benchmarks.lab.library import Library
-from benchmarks.lab.packing import LabChunk
 from benchmarks.lab.variant import parse_variant
 from benchmarks.verdict import Said, Verdict, verdict
 from benchmarks.verdicts import cost, quality
@@ -51,9 +50,8 @@ class Released:
         return {**quality(found), "effective_recompute": cost(found)["effective_recompute"]}
 
     def _judge(self, asked: Asked) -> Verdict:
-        chunks = [LabChunk(piece.ids, piece.before) for piece in asked.pieces]
-        model = self._model
-        exact = run_exact(model, self._tokenizer, self._preamble, chunks, asked.question.text, self._answer_tokens)
+        model, question = self._model, asked.question.text
+        exact = run_exact(model, self._tokenizer, self._preamble, asked.pieces, question, self._answer_tokens)
         fused = Fusing(model, exact, self._library.base(exact, _VARIANT.reading))(_VARIANT)
         free = self._said(*self._answer(exact, fused.cache))
         steps = forced(model, exact, fused.cache)[:STEPS].numpy()

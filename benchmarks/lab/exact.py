@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from benchmarks.context import Piece
 from benchmarks.lab.cache import ScatterCache
 from benchmarks.lab.dense import DenseModel, Watch
-from benchmarks.lab.packing import LabChunk
 from generator.chat import ChatTokenizer
 from generator.fusion_request import Segment, SegmentKind
 from generator.preamble import Preamble
@@ -27,7 +27,7 @@ class ExactRun:
 
     ids: Tensor
     segments: tuple[Segment, ...]
-    chunks: tuple[LabChunk, ...]
+    chunks: tuple[Piece, ...]
     cache: ScatterCache
     answer: Tensor
     log_probabilities: Tensor
@@ -66,7 +66,7 @@ def run_exact(
     model: DenseModel,
     tokenizer: ChatTokenizer,
     preamble: Preamble,
-    chunks: Sequence[LabChunk],
+    chunks: Sequence[Piece],
     question: str,
     steps: int,
 ) -> ExactRun:

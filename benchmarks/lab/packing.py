@@ -2,25 +2,17 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from benchmarks.context import Piece
 from benchmarks.lab.data import Passage
 from generator.chat import ChatTokenizer
 from retrieval.chunking import split
 from retrieval.parsing import ParsedDocument
 
 
-@dataclass(frozen=True)
-class LabChunk:
-    """Token ids of a chunk, and of what precedes it in its own document."""
-
-    ids: tuple[int, ...]
-    before: tuple[int, ...]
-
-
 def pack(
     tokenizer: ChatTokenizer, passages: Sequence[Passage], chunk_tokens: int, context_tokens: int, seed: int
-) -> list[LabChunk]:
+) -> list[Piece]:
     """Chunks that together have about `context_tokens` tokens, in an order drawn by `seed`.
 
     The passages, in their order, are one document for the product's own splitter, which cuts at sentence ends;
@@ -28,7 +20,7 @@ def pack(
     one before it where that comes closer.
     """
     pieces = _whole(tokenizer, passages) if chunk_tokens == 0 else _cut(tokenizer, passages, chunk_tokens)
-    chunks: list[LabChunk] = []
+    chunks: list[Piece] = []
     total = 0
     for piece in pieces:
         over = total + len(piece.ids) - context_tokens
@@ -42,17 +34,17 @@ def pack(
     return chunks
 
 
-def _whole(tokenizer: ChatTokenizer, passages: Sequence[Passage]) -> list[LabChunk]:
+def _whole(tokenizer: ChatTokenizer, passages: Sequence[Passage]) -> list[Piece]:
     return [
-        LabChunk(tuple(tokenizer.encode(passage.text)), tuple(tokenizer.encode(passage.before))) for passage in passages
+        Piece(tuple(tokenizer.encode(passage.text)), tuple(tokenizer.encode(passage.before))) for passage in passages
     ]
 
 
-def _cut(tokenizer: ChatTokenizer, passages: Sequence[Passage], chunk_tokens: int) -> list[LabChunk]:
+def _cut(tokenizer: ChatTokenizer, passages: Sequence[Passage], chunk_tokens: int) -> list[Piece]:
     text = "\n\n".join(passage.text for passage in passages)
-    chunks: list[LabChunk] = []
+    chunks: list[Piece] = []
     before: tuple[int, ...] = ()
     for chunk in split(ParsedDocument("", "text/plain", text), tokenizer, chunk_tokens):
-        chunks.append(LabChunk(tuple(chunk.token_ids), before))
+        chunks.append(Piece(tuple(chunk.token_ids), before))
         before = tuple(chunk.token_ids)
     return chunks

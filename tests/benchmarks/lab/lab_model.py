@@ -13,9 +13,9 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
+from benchmarks.context import Piece
 from benchmarks.lab.dense import DenseModel
 from benchmarks.lab.exact import ExactRun
-from benchmarks.lab.packing import LabChunk
 from generator.chat import ChatFrame
 from generator.fusion_request import Segment, SegmentKind
 
@@ -69,7 +69,7 @@ def tiny_exact(model: DenseModel, *, answer_tokens: int = 4) -> ExactRun:
         for start, end, kind in zip(edges[:-1], edges[1:], (*kinds, SegmentKind.CHUNK), strict=True)
     )
     chunks = tuple(
-        LabChunk(tuple(ids[segment.start : segment.end].tolist()), ())
+        Piece(tuple(ids[segment.start : segment.end].tolist()), ())
         for segment in segments
         if segment.kind is SegmentKind.CHUNK
     )
