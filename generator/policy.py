@@ -44,9 +44,14 @@ class Policy:
     def scored(self) -> bool:
         return self.name in SCORED
 
+    @property
+    def wants_share(self) -> bool:
+        """Whether it has a share of fresh tokens and names none."""
+        return self.scored and self.amount is None
+
     def with_share(self, share: float) -> "Policy":
         """The same policy with this share of fresh tokens, where it has a share and names none."""
-        return replace(self, amount=share) if self.scored and self.amount is None else self
+        return replace(self, amount=share) if self.wants_share else self
 
 
 def parse_policy(text: str) -> Policy:

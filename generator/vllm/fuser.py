@@ -87,7 +87,7 @@ class Fuser:
         planned = []
         for request, policy, found in zip(loaded, policies, self._scores(loaded, policies), strict=True):
             task = request.task
-            budgeted = policy.with_share(self._share(request)) if policy.scored and policy.amount is None else policy
+            budgeted = policy.with_share(self._share(request)) if policy.wants_share else policy
             values = found.values if found else None
             end = min(task.end, task.request.context_tokens)
             fresh = fresh_positions(request.segments, task.start, end, budgeted, values)

@@ -1,7 +1,7 @@
 """Taps: what an attention layer is given in a selection forward, which ends at the last layer that is tapped."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from torch import Tensor, nn
@@ -28,9 +28,8 @@ class QueryTap:
         (tokens, heads, head_dim)."""
         self._chosen, self._seen = tuple(sorted(set(chosen))), {}
         try:
-            yield self._seen
-        except _Enough:
-            pass
+            with suppress(_Enough):
+                yield self._seen
         finally:
             self._chosen = ()
 
@@ -61,9 +60,8 @@ class KvTap:
         """Around one forward: the layer's rotated keys and its values, each (tokens, kv_heads, head_dim)."""
         seen = self._seen = []
         try:
-            yield seen
-        except _Enough:
-            pass
+            with suppress(_Enough):
+                yield seen
         finally:
             self._seen = None
 

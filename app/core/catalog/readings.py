@@ -80,23 +80,12 @@ class Readings(Database):
 
     def mark_stale(self, tenant: str, keys: Iterable[str]) -> None:
         """These readings' blobs, made or being made, must not be used; they are wanted behind another passage."""
-        with self._write() as session:
-            for batch in batches(keys):
-                session.execute(
-                    update(StoredReading)
-                    .where(StoredReading.tenant == tenant, StoredReading.key.in_(batch))
-                    .values(state=ReadingState.STALE, passage_version_id=None, updated_at=self._clock())
-                )
+        stale = {"state": ReadingState.STALE, "passage_version_id": None, "updated_at": self._clock()}
+        self._update_all(tenant, keys, stale)
 
     def attribute_readings(self, tenant: str, keys: Iterable[str], version_id: str) -> None:
         """The passage of these readings is now text of that version."""
-        with self._write() as session:
-            for batch in batches(keys):
-                session.execute(
-                    update(StoredReading)
-                    .where(StoredReading.tenant == tenant, StoredReading.key.in_(batch))
-                    .values(passage_version_id=version_id)
-                )
+        self._update_all(tenant, keys, {"passage_version_id": version_id})
 
     def readings_behind(self, tenant: str, version_ids: Iterable[str]) -> list[ReadingRecord]:
         """Readings, of whatever chunk, whose passage is text of these versions, ordered by key."""
@@ -157,6 +146,15 @@ class Readings(Database):
         )
         with self._read() as session:
             return int(session.scalar(query) or 0)
+
+    def _update_all(self, tenant: str, keys: Iterable[str], values: dict[str, Any]) -> None:
+        with self._write() as session:
+            for batch in batches(keys):
+                session.execute(
+                    update(StoredReading)
+                    .where(StoredReading.tenant == tenant, StoredReading.key.in_(batch))
+                    .values(**values)
+                )
 
     def _update_reading(
         self, tenant: str, key: str, values: dict[str, str | int | None], *conditions: ColumnElement[bool]
