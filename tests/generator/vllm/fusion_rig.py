@@ -1,11 +1,12 @@
 """A real vLLM engine in this process with our connector, and the few things tests ask of it."""
 
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from waiting import wait_until
 
 os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
@@ -190,10 +191,18 @@ class Rig:
 
 
 def wait_for_note(notes: Notes, request_id: str) -> dict[str, Any]:
-    deadline = time.monotonic() + 20
-    while (note := notes.read("capture", request_id)) is None:
-        assert time.monotonic() < deadline, "the engine left no note of the capture"
+    note = wait_until(lambda: notes.read("capture", request_id), "the engine leaves a note of the capture", 20)
+    assert note is not None
     return note
+
+
+def request_for(policy: str, segments: tuple[Segment, ...], *, nested: bool = False) -> FusionRequest:
+    return FusionRequest(new_id("ask"), TENANT, policy, segments, nested=nested)
+
+
+def distance(one: Answer, other: Answer) -> float:
+    """Largest difference between two next-token distributions, in probability."""
+    return float((one.logprobs.exp() - other.logprobs.exp()).abs().max())
 
 
 def whole(ids: Sequence[int]) -> tuple[Segment, ...]:

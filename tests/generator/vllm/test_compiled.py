@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
+from fusion_rig import Rig, distance, random_ids, request_for, segments_of
 from tiny_models import save_tiny_model
 from vllm.config import CompilationMode
 
-from app.core.ids import new_id
-from generator.fusion_request import FusionRequest, Segment
+from generator.fusion_request import Segment
 
 QUESTION = random_ids(93, 12)
 SAME = 2e-5
@@ -24,14 +23,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
 
 def prompt(preamble: list[int], *chunks: list[int]) -> tuple[list[int], tuple[Segment, ...]]:
     return [*preamble, *(token for chunk in chunks for token in chunk), *QUESTION], segments_of(preamble, *chunks)
-
-
-def request_for(policy: str, segments: tuple[Segment, ...], *, nested: bool = False) -> FusionRequest:
-    return FusionRequest(new_id("ask"), TENANT, policy, segments, nested=nested)
-
-
-def distance(one: Answer, other: Answer) -> float:
-    return float((one.logprobs.exp() - other.logprobs.exp()).abs().max())
 
 
 def test_the_model_is_compiled_and_fuses(compiled: Rig) -> None:

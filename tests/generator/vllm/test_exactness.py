@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 import torch
-from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
+from fusion_rig import Rig, distance, random_ids, request_for, segments_of
 
 from app.core.ids import new_id
-from generator.fusion_request import FusionRequest, Segment
 from kernels.rope import rotate_keys, unrotate_keys
 
 SEPARATOR = [7, 8, 9]
@@ -18,15 +17,6 @@ def prompt_of(preamble: list[int], *chunks: list[int]) -> list[int]:
     for number, chunk in enumerate(chunks):
         ids += (SEPARATOR if number else []) + chunk
     return ids + QUESTION
-
-
-def request_for(policy: str, segments: tuple[Segment, ...], *, nested: bool = False) -> FusionRequest:
-    return FusionRequest(new_id("ask"), TENANT, policy, segments, nested=nested)
-
-
-def distance(one: Answer, other: Answer) -> float:
-    """Largest difference between two next-token distributions, in probability."""
-    return float((one.logprobs.exp() - other.logprobs.exp()).abs().max())
 
 
 def noise_of(rig: Rig, ids: list[int]) -> float:

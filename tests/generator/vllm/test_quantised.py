@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
+from fusion_rig import Rig, distance, random_ids, request_for, segments_of
 from quantised_models import save_quantised_model
 from tiny_models import save_tiny_model
 
-from app.core.ids import new_id
-from generator.fusion_request import FusionRequest, Segment
+from generator.fusion_request import Segment
 
 QUESTION = random_ids(94, 12)
 
@@ -32,14 +31,6 @@ def any_precision(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 def prompt(preamble: list[int], *chunks: list[int]) -> tuple[list[int], tuple[Segment, ...]]:
     return [*preamble, *(token for chunk in chunks for token in chunk), *QUESTION], segments_of(preamble, *chunks)
-
-
-def request_for(policy: str, segments: tuple[Segment, ...], *, nested: bool = False) -> FusionRequest:
-    return FusionRequest(new_id("ask"), TENANT, policy, segments, nested=nested)
-
-
-def distance(one: Answer, other: Answer) -> float:
-    return float((one.logprobs.exp() - other.logprobs.exp()).abs().max())
 
 
 def noise_of(rig: Rig, ids: list[int]) -> float:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
+from fusion_rig import TENANT, Answer, Rig, distance, random_ids, segments_of
 
 from app.core.ids import new_id
 from generator.fusion_request import FusionRequest, Segment, SegmentKind
@@ -34,10 +34,6 @@ def prompt(preamble: list[int], *chunks: list[int]) -> tuple[list[int], tuple[Se
     for number, chunk in enumerate(chunks):
         ids += (SEPARATOR if number else []) + chunk
     return ids + QUESTION, segments
-
-
-def distance(one: Answer, other: Answer) -> float:
-    return float((one.logprobs.exp() - other.logprobs.exp()).abs().max())
 
 
 def outcomes(answer: Answer) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
+from fusion_rig import TENANT, Rig, distance, random_ids, segments_of
 from torch import Tensor
 
 from app.core.ids import new_id
@@ -41,10 +41,6 @@ def prompt_of(preamble: list[int], chunks: list[list[int]], policy: str) -> tupl
         ids += (SEPARATOR if number else []) + chunk
     segments = segments_of(preamble, *chunks, separator=SEPARATOR)
     return ids + QUESTION, FusionRequest(new_id("ask"), TENANT, policy, segments)
-
-
-def distance(one: Answer, other: Answer) -> float:
-    return float((one.logprobs.exp() - other.logprobs.exp()).abs().max())
 
 
 @pytest.mark.parametrize("name", SCORED)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from crowd import Crowd
-from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
+from fusion_rig import TENANT, Answer, Rig, distance, random_ids, segments_of
 from rank_probes import held_heads, refuse_to_fuse, spoil_next_read, watch_writes, watched_writes
 from tiny_models import save_tiny_model
 
@@ -56,10 +56,6 @@ def fuse(rig: Rig, preamble: list[int], *chunks: list[int], policy: str = "none"
 
 def exact(rig: Rig, preamble: list[int], *chunks: list[int]) -> Answer:
     return rig.exact(prompt(preamble, *chunks)[0], 4)
-
-
-def distance(one: Answer, other: Answer) -> float:
-    return float((one.logprobs.exp() - other.logprobs.exp()).abs().max())
 
 
 def stored(rig: Rig, preamble: list[int], chunk: list[int]) -> ChunkKV:

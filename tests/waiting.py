@@ -4,6 +4,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from redis import Redis
+from redis.exceptions import RedisError
+
 T = TypeVar("T")
 
 DEADLINE_SECONDS = 180.0
@@ -17,3 +20,10 @@ def wait_until(condition: Callable[[], T], what: str, seconds: float = DEADLINE_
         assert time.monotonic() < deadline, f"waited {seconds:.0f} s in vain: {what}"
         time.sleep(_PAUSE_SECONDS)
     return result
+
+
+def redis_answers(client: Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except RedisError:
+        return False
