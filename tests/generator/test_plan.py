@@ -203,9 +203,8 @@ def test_a_small_chunk_between_missing_ones_is_not_filled_beyond_the_budget() ->
         LoadedSegment(Segment(1, 3, SegmentKind.CHUNK), Reading.OPENING),
         LoadedSegment(Segment(3, 4, SegmentKind.CHUNK), None),
     ]
-    half, whole = (fresh_positions(segments, 0, 4, Policy(PolicyName.IMPACT, share), torch.ones(4)) for share in (0.5, 1))
-    assert half.tolist() == [0, 3]
-    assert whole.tolist() == [0, 1, 2, 3]
+    assert positions(segments, Policy(PolicyName.IMPACT, 0.5)) == {0, 3}
+    assert positions(segments, Policy(PolicyName.IMPACT, 1.0)) == {0, 1, 2, 3}
 
 
 def test_what_sits_where_it_was_read_fills_no_gap() -> None:
