@@ -15,6 +15,9 @@ _JOINED_GAP = 2
 """Fewer, longer runs attend faster. Filling gaps this small leaves a third fewer and costs no quality; gaps of four
 cost some in long contexts (docs/fusion-study.md)."""
 
+_GOLDEN = (math.sqrt(5) - 1) / 2
+"""The first multiples of it, less their whole parts, lie evenly in [0, 1), however many are taken (Weyl)."""
+
 
 @dataclass(frozen=True)
 class LoadedSegment:
@@ -58,7 +61,8 @@ def fresh_positions(
         if scores is None or policy.amount is None:
             raise ValueError(f"{policy} needs scores and an amount")
         budget = math.ceil(round(policy.amount * int(open_to_choice.sum()), 6))
-        fresh |= _best(fresh, open_to_choice, scores, budget)
+        order = _ranked(open_to_choice, scores)
+        fresh |= _best(fresh, open_to_choice, _sampling(order) if policy.follows else order, budget)
     return fresh.nonzero()[:, 0]
 
 
@@ -73,15 +77,29 @@ def needs_scores(segments: Sequence[LoadedSegment], start: int) -> bool:
     )
 
 
-def _best(fresh: Tensor, open_to_choice: Tensor, scores: Tensor, budget: int) -> Tensor:
-    """The `budget` positions to choose, as a mask: the highest scores, small gaps between them filled.
-
-    As many of the best are taken as fit with their gaps, so that a larger budget only adds. Of equals the earlier come
-    first, so that every rank chooses the same.
-    """
+def _ranked(open_to_choice: Tensor, scores: Tensor) -> Tensor:
+    """The positions open to choice, the highest scores first. Of equals the earlier come first, so that every rank
+    chooses the same."""
     candidates = open_to_choice.nonzero()[:, 0]
     ranked = torch.nan_to_num(scores[candidates].to(torch.float32), nan=-torch.inf)
-    order = candidates[torch.sort(ranked, descending=True, stable=True).indices]
+    return candidates[torch.sort(ranked, descending=True, stable=True).indices]
+
+
+def _sampling(order: Tensor) -> Tensor:
+    """`order` (positions,) with every fourth place given to an even sample of all: what a chunk's rest follows must not
+    be told by the tokens that the question looks at alone."""
+    rank = torch.arange(len(order))
+    by_place = order.argsort()
+    sampled = torch.empty_like(rank)
+    sampled[by_place[torch.sort(rank.to(torch.float64) * _GOLDEN % 1, stable=True).indices]] = rank
+    return order[torch.minimum(rank + rank // 3, 4 * sampled + 3).argsort()]
+
+
+def _best(fresh: Tensor, open_to_choice: Tensor, order: Tensor, budget: int) -> Tensor:
+    """The `budget` positions to choose, as a mask: the first of `order`, small gaps between them filled.
+
+    As many are taken as fit with their gaps, so that a larger budget only adds.
+    """
     fits, too_many = 0, min(budget, len(order)) + 1
     while too_many - fits > 1:
         middle = (fits + too_many) // 2

@@ -45,6 +45,11 @@ class Policy:
         return self.name in SCORED
 
     @property
+    def follows(self) -> bool:
+        """Whether what it leaves alone of a chunk moves with what it made fresh."""
+        return self.name is PolicyName.IMPACT
+
+    @property
     def wants_share(self) -> bool:
         """Whether it has a share of fresh tokens and names none."""
         return self.scored and self.amount is None

@@ -49,17 +49,32 @@ def slices(wanted: Sequence[Tensor], max_tokens: int, max_runs: int) -> Iterator
     """Successive forwards over the ascending positions wanted of each request, in order, none over `max_tokens` tokens
     or `max_runs` runs.
 
-    Earlier slices are written before later ones attend to them, so causality holds across slices.
+    Earlier slices are written before later ones attend to them, so causality holds across slices. Where a request is
+    cut depends on nothing but itself, so that it computes the same in company as alone.
     """
-    if not wanted:
-        return
-    positions = torch.cat(list(wanted))
-    owners = torch.arange(len(wanted)).repeat_interleave(torch.tensor([len(each) for each in wanted]))
+    taken: list[Runs] = []
+    for owner, positions in enumerate(wanted):
+        for piece in _pieces(positions, owner, max_tokens, max_runs):
+            tokens = sum(len(runs.positions) for runs in taken) + len(piece.positions)
+            if tokens > max_tokens or sum(runs.count for runs in taken) + piece.count > max_runs:
+                yield _joined(taken)
+                taken = []
+            taken.append(piece)
+    if taken:
+        yield _joined(taken)
+
+
+def _pieces(positions: Tensor, owner: int, max_tokens: int, max_runs: int) -> Iterator[Runs]:
+    """One request's positions in as few forwards as they fit."""
     while len(positions):
-        runs = cut_runs(positions[:max_tokens], owners[:max_tokens])
+        runs = cut_runs(positions[:max_tokens], torch.full_like(positions[:max_tokens], owner))
         if runs.count > max_runs:
             last = int(runs.starts[max_runs])
-            runs = cut_runs(positions[:last], owners[:last])
+            runs = cut_runs(positions[:last], torch.full_like(positions[:last], owner))
         yield runs
-        taken = len(runs.positions)
-        positions, owners = positions[taken:], owners[taken:]
+        positions = positions[len(runs.positions) :]
+
+
+def _joined(pieces: Sequence[Runs]) -> Runs:
+    positions = torch.cat([runs.positions for runs in pieces])
+    return cut_runs(positions, torch.cat([runs.token_owners for runs in pieces]))

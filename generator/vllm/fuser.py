@@ -10,6 +10,7 @@ from torch import Tensor
 from generator.budget import Budget
 from generator.plan import fresh_positions, needs_scores
 from generator.policy import Policy, PolicyName, parse_policy
+from generator.vllm.drift import Drift, Followed
 from generator.vllm.loader import LoadedRequest, Loader
 from generator.vllm.metadata import FusionTask, PrefetchTask
 from generator.vllm.ranks import Ranks
@@ -20,11 +21,13 @@ from generator.vllm.selection import Scores, Selector
 
 @dataclass(frozen=True)
 class _Planned:
-    """`fresh` are positions of the fused context; what is to be filled behind it is computed too."""
+    """`fresh` are positions of the fused context; what is to be filled behind it is computed too. `follows`: whether
+    what is left alone of a chunk follows its fresh tokens."""
 
     request: LoadedRequest
     fresh: Tensor
     token_layers: int
+    follows: bool
 
     @property
     def job(self) -> Job:
@@ -44,6 +47,7 @@ class Fuser:
         loader: Loader,
         selector: Selector,
         recompute: Recompute,
+        drift: Drift,
         budget: Budget,
         ranks: Ranks,
         reporter: Reporter,
@@ -51,6 +55,7 @@ class Fuser:
         self._loader = loader
         self.selector = selector
         self.recompute = recompute
+        self._drift = drift
         self._budget = budget
         self._ranks = ranks
         self._reporter = reporter
@@ -69,8 +74,14 @@ class Fuser:
         began = time.perf_counter()
         planned = self._plan(loaded, policies)
         selected = time.perf_counter()
-        jobs = [job for job in (each.job for each in planned) if len(job.positions)]
-        self.recompute(jobs)
+        working = [each for each in planned if len(each.job.positions)]
+        jobs = [each.job for each in working]
+        followed = [
+            Followed(owner, each.job.block_ids, each.request.placed, each.fresh)
+            for owner, each in enumerate(working)
+            if each.follows
+        ]
+        self.recompute(jobs, self._drift.of(followed))
         recomputed = time.perf_counter()
         self._budget.observe(recomputed - selected, sum(len(job.positions) for job in jobs))
         for each in planned:
@@ -91,7 +102,7 @@ class Fuser:
             values = found.values if found else None
             end = min(task.end, task.request.context_tokens)
             fresh = fresh_positions(request.segments, task.start, end, budgeted, values)
-            planned.append(_Planned(request, fresh, found.token_layers if found else 0))
+            planned.append(_Planned(request, fresh, found.token_layers if found else 0, policy.follows))
         return planned
 
     def _share(self, request: LoadedRequest) -> float:

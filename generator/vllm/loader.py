@@ -32,13 +32,14 @@ class LoadedRequest:
     """A request whose chunk KV is in its pages.
 
     `segments` are those with a part in [task.start, task.end); `written` is what stands in the layers that were to be
-    kept, by layer.
+    kept, by layer. `placed`: all that was written, from task.start on.
     """
 
     task: FusionTask
     segments: tuple[LoadedSegment, ...]
     outcomes: tuple[ChunkOutcome, ...]
     written: dict[int, WrittenLayer]
+    placed: tuple[Placed, ...]
     load_s: float
 
     @property
@@ -80,16 +81,18 @@ class Loader:
         placed: list[Placed] = []
         outcomes: list[ChunkOutcome] = []
         for segment, found, missed in zip(task.request.segments, self._fetch(task), task.missed, strict=True):
-            if found.kv is not None:
-                placed.append(Placed(segment, found.kv))
+            # Positions before the task's start belong to others and are left alone.
+            if found.kv is not None and segment.end > task.start:
+                placed.append(Placed(segment, found.kv).since(task.start))
             if segment.end > task.start and segment.start < task.end:
                 loaded.append(LoadedSegment(segment, found.reading))
             if segment.kind is SegmentKind.CHUNK:
                 tier = PREFIX_TIER if segment.end <= task.start else found.tier
                 reason = None if tier is not None else missed or found.reason
                 outcomes.append(ChunkOutcome(len(outcomes), segment.n_tokens, tier, reason, found.reading))
-        written = write_chunks(placed, self._layers, task.block_ids, self._block_size, task.start, keep)
-        return LoadedRequest(task, tuple(loaded), tuple(outcomes), written, time.perf_counter() - began)
+        written = write_chunks(placed, self._layers, task.block_ids, self._block_size, keep)
+        seconds = time.perf_counter() - began
+        return LoadedRequest(task, tuple(loaded), tuple(outcomes), written, tuple(placed), seconds)
 
     def _fetch(self, task: FusionTask) -> list[Fetched]:
         wanted = self._wanted(task.request, task.token_ids, task.missed, task.start, task.end)

@@ -18,6 +18,14 @@ class Placed:
     segment: Segment
     kv: ChunkKV
 
+    def since(self, start: int) -> "Placed":
+        """What of it stands at `start` or after it; something must."""
+        skip = start - self.segment.start
+        if skip <= 0:
+            return self
+        kv = ChunkKV(tuple(k[skip:] for k in self.kv.keys), tuple(v[skip:] for v in self.kv.values))
+        return Placed(replace(self.segment, start=start), kv)
+
 
 @dataclass(frozen=True)
 class WrittenLayer:
@@ -36,18 +44,16 @@ def write_chunks(
     layers: Sequence[LayerPages],
     block_ids: Sequence[int],
     block_size: int,
-    start: int,
     keep: Collection[int],
 ) -> dict[int, WrittenLayer]:
-    """Write all placed chunks, layer by layer; positions before `start` belong to others and are left alone.
+    """Write all placed chunks, layer by layer.
 
     Returns what was written in the layers `keep`, by layer.
     """
-    wanted = [_from(p, start) for p in placed if p.segment.end > start]
     kept: dict[int, list[WrittenLayer]] = {index: [] for index in keep}
     # The preamble's keys are float32, the chunks' mostly are not.
-    for dtype in {p.kv.keys[0].dtype: None for p in wanted}:
-        _write([p for p in wanted if p.kv.keys[0].dtype == dtype], layers, block_ids, block_size, kept)
+    for dtype in {p.kv.keys[0].dtype: None for p in placed}:
+        _write([p for p in placed if p.kv.keys[0].dtype == dtype], layers, block_ids, block_size, kept)
     return {index: _join(written) for index, written in kept.items() if written}
 
 
@@ -74,12 +80,3 @@ def _join(parts: Sequence[WrittenLayer]) -> WrittenLayer:
         torch.cat([part.keys.to(torch.float32) for part in parts]),
         torch.cat([part.values.to(torch.float32) for part in parts]),
     )
-
-
-def _from(placed: Placed, start: int) -> Placed:
-    """What of a placed chunk stands at `start` or after it."""
-    skip = start - placed.segment.start
-    if skip <= 0:
-        return placed
-    kv = ChunkKV(tuple(k[skip:] for k in placed.kv.keys), tuple(v[skip:] for v in placed.kv.values))
-    return Placed(replace(placed.segment, start=start), kv)

@@ -1,6 +1,7 @@
 """Recompute: positions of several requests as one ordinary forward of the model over runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,10 +38,12 @@ class Recompute:
         self._max_tokens = config.scheduler_config.max_num_batched_tokens
         self._max_runs = config.scheduler_config.max_num_seqs
 
-    def __call__(self, jobs: Sequence[Job]) -> None:
-        """Jobs share forwards; more tokens than the engine takes in a step go in slices."""
+    def __call__(self, jobs: Sequence[Job], around: Callable[[Runs], AbstractContextManager[None]]) -> None:
+        """Jobs share forwards; more tokens than the engine takes in a step go in slices. `around`: what each forward
+        goes in."""
         for runs in self.slices(jobs):
-            self.forward(jobs, runs)
+            with around(runs):
+                self.forward(jobs, runs)
 
     def slices(self, jobs: Sequence[Job]) -> list[Runs]:
         """The forwards that the jobs need, each run's owner being the index of its job."""

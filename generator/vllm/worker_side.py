@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from generator.budget import Budget
 from generator.engine_config import EngineConfig
 from generator.vllm.capture import Capturer
+from generator.vllm.drift import Drift
 from generator.vllm.fetching import Fetcher
 from generator.vllm.fuser import Fuser
 from generator.vllm.loader import Loader
@@ -77,7 +78,8 @@ class WorkerSide:
             impact_layers = existing_layers(config.impact_layers, len(self.layers))
             selector = Selector(self.layers, recompute, ranks, impact_layers, config.hkvd_layer)
             budget = Budget(config.share_floor, config.share_ceiling)
-            self._fuser = Fuser(loader, selector, recompute, budget, ranks, self._reporter)
+            drift = Drift(self.layers, block_size)
+            self._fuser = Fuser(loader, selector, recompute, drift, budget, ranks, self._reporter)
         self._model_config = vllm_config.model_config
         self._fingerprint = config.fingerprint
 

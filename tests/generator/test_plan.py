@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -179,18 +180,28 @@ ONE_CHUNK = [
 ]
 
 
-def chosen_of(scores: dict[int, float], share: float) -> set[int]:
+def chosen_of(scores: dict[int, float], share: float, name: PolicyName = PolicyName.HKVD) -> set[int]:
     """Of the chunk of 100 tokens that starts at 12, whose number at 10 and 11 is fresh."""
     values = torch.zeros(112)
     for position, score in scores.items():
         values[position] = score
-    return set(fresh_positions(ONE_CHUNK, 0, 112, Policy(PolicyName.IMPACT, share), values).tolist()) - {10, 11}
+    return set(fresh_positions(ONE_CHUNK, 0, 112, Policy(name, share), values).tolist()) - {10, 11}
 
 
 def test_small_gaps_are_filled_within_the_budget_and_large_ones_are_not() -> None:
     assert chosen_of({50: 3.0, 53: 2.0, 70: 1.0}, 0.05) == {50, 51, 52, 53, 70}
     assert chosen_of({50: 3.0, 54: 2.0, 70: 1.0}, 0.03) == {50, 54, 70}
     assert chosen_of({50: 3.0, 53: 2.0, 70: 1.0}, 0.03) == {50}
+
+
+def test_every_fourth_token_of_impact_is_of_an_even_sample() -> None:
+    best = {position: 200.0 - position for position in range(12, 32)}
+    chosen = chosen_of(best, 0.2, PolicyName.IMPACT)
+    assert len(chosen & set(range(12, 32))) >= 15
+    outside = sorted(chosen - set(range(12, 32)))
+    assert len(outside) >= 3
+    edges = [31, *outside, 112]
+    assert max(b - a for a, b in pairwise(edges)) <= 40
 
 
 def test_a_gap_behind_a_fresh_number_is_filled_too() -> None:

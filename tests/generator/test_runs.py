@@ -43,3 +43,15 @@ def test_runs_of_several_requests_never_join(chosen: list[set[int]], max_tokens:
     for runs in cut:
         lengths = runs.positions[runs.starts[1:].long() - 1] + 1
         assert torch.equal(lengths, runs.lengths.long())
+
+
+@given(st.lists(SETS, min_size=1, max_size=4), st.integers(1, 50), st.integers(1, 10))
+def test_where_a_request_is_cut_depends_on_nothing_but_itself(
+    chosen: list[set[int]], max_tokens: int, max_runs: int
+) -> None:
+    wanted = [torch.tensor(sorted(each)) for each in chosen]
+    together = list(slices(wanted, max_tokens, max_runs))
+    for owner, positions in enumerate(wanted):
+        own = [runs.positions[runs.token_owners == owner].tolist() for runs in together]
+        alone = [runs.positions.tolist() for runs in slices([positions], max_tokens, max_runs)]
+        assert [part for part in own if part] == alone

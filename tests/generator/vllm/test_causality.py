@@ -1,6 +1,7 @@
 """Fresh tokens, scattered over the context, see what stands before them and nothing after."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ def fresh_rows(rig: Rig, monkeypatch: pytest.MonkeyPatch, ids: list[int], reques
     written: list[Tensor] = []
     recompute = rig.worker_side.fuser.recompute
 
-    def watching(jobs: Sequence[Job]) -> None:
+    def watching(jobs: Sequence[Job], *around: Any) -> None:
         with monkeypatch.context() as patch:
             for layer in rig.worker_side.layers:
                 write = layer.impl.do_kv_cache_update
@@ -34,7 +35,7 @@ def fresh_rows(rig: Rig, monkeypatch: pytest.MonkeyPatch, ids: list[int], reques
                     write(attention, k, v, cache, slots)
 
                 patch.setattr(layer.impl, "do_kv_cache_update", keep)
-            recompute(jobs)
+            recompute(jobs, *around)
 
     monkeypatch.setattr(rig.worker_side.fuser, "recompute", watching)
     rig.fused(ids, request)
@@ -72,7 +73,7 @@ def test_scattered_fresh_tokens_equal_a_dense_float32_reference(
     seen: dict[str, Tensor] = {}
     forward, recompute = layer.impl.forward, rig.worker_side.fuser.recompute
 
-    def watching(jobs: Sequence[Job]) -> None:
+    def watching(jobs: Sequence[Job], *around: Any) -> None:
         with monkeypatch.context() as patch:
 
             def keep(attention, q, k, v, cache, metadata, output, **rest):  # type: ignore[no-untyped-def]
@@ -81,7 +82,7 @@ def test_scattered_fresh_tokens_equal_a_dense_float32_reference(
                 return result
 
             patch.setattr(layer.impl, "forward", keep)
-            recompute(jobs)
+            recompute(jobs, *around)
 
     monkeypatch.setattr(rig.worker_side.fuser, "recompute", watching)
     rig.fused(ids, FusionRequest(new_id("ask"), TENANT, "head@8", segments))
