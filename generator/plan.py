@@ -15,6 +15,7 @@ _JOINED_GAP = 2
 """Fewer, longer runs attend faster. Filling gaps this small leaves a third fewer and costs no quality; gaps of four
 cost some in long contexts (docs/fusion-study.md)."""
 
+_SAMPLED_EVERY = 4
 _GOLDEN = (math.sqrt(5) - 1) / 2
 """The first multiples of it, less their whole parts, lie evenly in [0, 1), however many are taken (Weyl)."""
 
@@ -62,7 +63,7 @@ def fresh_positions(
             raise ValueError(f"{policy} needs scores and an amount")
         budget = math.ceil(round(policy.amount * int(open_to_choice.sum()), 6))
         order = _ranked(open_to_choice, scores)
-        fresh |= _best(fresh, open_to_choice, _sampling(order) if policy.follows else order, budget)
+        fresh |= _best(fresh, open_to_choice, sampling(order, _SAMPLED_EVERY) if policy.follows else order, budget)
     return fresh.nonzero()[:, 0]
 
 
@@ -85,14 +86,14 @@ def _ranked(open_to_choice: Tensor, scores: Tensor) -> Tensor:
     return candidates[torch.sort(ranked, descending=True, stable=True).indices]
 
 
-def _sampling(order: Tensor) -> Tensor:
-    """`order` (positions,) with every fourth place given to an even sample of all: what a chunk's rest follows must not
-    be told by the tokens that the question looks at alone."""
+def sampling(order: Tensor, every: int) -> Tensor:
+    """`order` (positions,) with one place of `every` given to an even sample of all: what a chunk's rest follows must
+    not be told by the tokens that the question looks at alone."""
     rank = torch.arange(len(order))
     by_place = order.argsort()
     sampled = torch.empty_like(rank)
     sampled[by_place[torch.sort(rank.to(torch.float64) * _GOLDEN % 1, stable=True).indices]] = rank
-    return order[torch.minimum(rank + rank // 3, 4 * sampled + 3).argsort()]
+    return order[torch.minimum(rank + rank // (every - 1), every * (sampled + 1) - 1).argsort()]
 
 
 def _best(fresh: Tensor, open_to_choice: Tensor, order: Tensor, budget: int) -> Tensor:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from generator.plan import sampling
+
 
 def choose(
     scores: Tensor,
@@ -14,6 +16,7 @@ def choose(
     heads: Sequence[int] = (),
     span: int = 1,
     join: int = 0,
+    sample: int = 0,
 ) -> Tensor:
     """The positions to make fresh: at most `budget`, ascending.
 
@@ -23,8 +26,11 @@ def choose(
         heads: positions that come before any score.
         span: choose whole spans of that many positions by their mean score.
         join: fill gaps of up to that many allowed positions between chosen ones; they count.
+        sample: one of so many positions is of an even sample; 0: none.
     """
     order = _order(scores, allowed, heads, span)
+    if sample:
+        order = sampling(order, sample)
     few, many = 0, min(budget, len(order))
     while few < many:
         middle = (few + many + 1) // 2

@@ -10,6 +10,7 @@ from benchmarks.lab.cache import ScatterCache
 from benchmarks.lab.choosing import choose, moving
 from benchmarks.lab.dense import DenseModel, Watch
 from benchmarks.lab.exact import ExactRun, ask
+from benchmarks.lab.following import FollowingCache
 from benchmarks.lab.shift import shift_rest
 from benchmarks.lab.variant import Options, Variant, layer_numbers
 
@@ -40,7 +41,7 @@ class Fusing:
     def __call__(self, variant: Variant) -> Fused:
         if variant.selector == "none":
             return Fused(self._base, 0.0, 0)
-        cache = self._base.copy()
+        cache = self._copy(variant.options)
         if variant.selector == "cacheblend-released":
             fresh = self._as_released(cache, variant)
         elif variant.selector == "everything":
@@ -50,6 +51,11 @@ class Fusing:
             fresh = self._selected(cache, variant)
         runs = int((fresh[1:] != fresh[:-1] + 1).sum()) + 1
         return Fused(cache, len(fresh) / self._exact.context, runs)
+
+    def _copy(self, options: Options) -> ScatterCache:
+        if options.follow < 0:
+            return self._base.copy()
+        return FollowingCache(self._model, self._base, self._exact.chunk_segments[1:], options.follow / 100)
 
     def _recompute(self, cache: ScatterCache, positions: Tensor) -> None:
         self._model.forward(cache, self._exact.ids[positions], positions)
@@ -68,7 +74,8 @@ class Fusing:
                 worth = self._worth(variant.selector, options, watch, cache)
                 part = budget * (stage + 1) // options.stages - budget * stage // options.stages
                 heads = self._chunk_heads(options.head) if stage == 0 else []
-                chosen = choose(worth, left, part, heads=heads, span=options.span, join=options.join)
+                how = {"span": options.span, "join": options.join, "sample": options.sample}
+                chosen = choose(worth, left, part, heads=heads, **how)
             left[chosen] = False
             new = torch.cat([chosen, done]).sort().values if stage == 0 else chosen
             if options.patch:

@@ -22,6 +22,8 @@ class Options:
     smooth: width of the moving average over neighbours.  spread: width of the moving maximum.
     span: choose whole spans of that many tokens.  join: fill gaps of up to that many tokens between chosen ones.
     head: first tokens of each chunk that are always chosen.  shift: move the rest by the chosen tokens' mean change.
+    follow: within the forward, move the rest of each chunk by its fresh tokens' mean change, values by that many
+        percent of it; -1: not at all.  sample: one of so many chosen positions is of an even sample, 0: none.
     stages: choose in that many steps, looking again after each.
     patch: take the chosen positions from the exact run instead of recomputing them over the mixture; 2: keys alone,
         3: values alone.
@@ -37,6 +39,8 @@ class Options:
     join: int = 0
     head: int = 0
     shift: int = 0
+    follow: int = -1
+    sample: int = 0
     stages: int = 1
     patch: int = 0
 

@@ -1,9 +1,8 @@
 """Drift: what is left alone of a chunk moves as its fresh tokens moved.
 
 A good part of how keys and values move in company is common to a chunk's tokens (docs/fusion-study.md). A recompute
-forward learns it layer by layer: as soon as a layer's fresh keys and values are written, the other tokens of their
-chunks are written anew, moved by what the fresh ones moved on average, and all that attends in that forward sees them
-so.
+forward learns it layer by layer: before a layer's fresh keys and values are written, their chunks are written anew as a
+whole, moved by what the fresh tokens moved on average, and whatever attends in that forward sees them so.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,8 +37,7 @@ class Followed:
 class _Chunks:
     """All tokens of the chunks that are made fresh in part, one chunk behind the other.
 
-    chunks, owners, positions, slots: (tokens,) int64; rest: (tokens,) bool, what is left alone.
-    counts: (chunks,) float32, fresh tokens so far; `keys`, `values`: by layer the sum of their changes so far.
+    chunks, owners, positions, slots: (tokens,) int64; `counts`: (chunks,) float32, fresh tokens so far.
     """
 
     placed: list[Placed]
@@ -47,20 +45,30 @@ class _Chunks:
     owners: Tensor
     positions: Tensor
     slots: Tensor
-    rest: Tensor
     counts: Tensor
-    keys: dict[int, Tensor] = field(default_factory=dict)
-    values: dict[int, Tensor] = field(default_factory=dict)
+    layers: dict[int, "_Layer"] = field(default_factory=dict)
+
+
+@dataclass
+class _Layer:
+    """What one layer's fresh tokens have told so far.
+
+    keys, values: (chunks, kv_heads, head_dim) float32, sums of changes, keys un-rotated. `written`: keys (rotated),
+    values and slots of the fresh tokens of each forward.
+    """
+
+    keys: Tensor
+    values: Tensor
+    written: list[tuple[Tensor, Tensor, Tensor]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class _Forward:
-    """`rows` of a forward are the tokens `at` of the chunks; the tokens `rest` of the same chunks follow them."""
+    """The `rows` of a forward are the tokens `at` of the chunks."""
 
     chunks: _Chunks
     rows: Tensor
     at: Tensor
-    rest: Tensor
 
 
 class Drift:
@@ -91,38 +99,35 @@ class Drift:
         shape = (-1, *layer.shape)
 
         def update(attention: nn.Module, key: Tensor, value: Tensor, cache: Tensor, slots: Tensor) -> None:
-            write(attention, key, value, cache, slots)
             if self._forward is not None:
-                keys, values, places = _moved(index, layer, self._forward, key.view(shape), value.view(shape))
-                write(attention, keys.to(cache.dtype).contiguous(), values.to(cache.dtype), cache, places)
+                for keys, values, places in _moved(index, layer, self._forward, key.view(shape), value.view(shape)):
+                    write(attention, keys.to(cache.dtype), values.to(cache.dtype), cache, places)
+            write(attention, key, value, cache, slots)
 
         layer.impl.do_kv_cache_update = update
 
 
 def _stacked(requests: Sequence[Followed], block_size: int) -> _Chunks | None:
     """None where no chunk is fresh in part."""
-    placed, owners, positions, slots, rest = [], [], [], [], []
+    placed, owners, positions, slots = [], [], [], []
     for request in requests:
         for each in request.placed:
             span = torch.arange(each.segment.start, each.segment.end)
-            left = ~torch.isin(span, request.fresh)
-            if left.all() or not left.any():
+            fresh = torch.isin(span, request.fresh)
+            if fresh.all() or not fresh.any():
                 continue
             placed.append(each)
             positions.append(span)
             owners.append(torch.full_like(span, request.owner))
             slots.append(slots_of(request.block_ids, span, block_size))
-            rest.append(left)
     if not placed:
         return None
-    chunks = torch.arange(len(placed)).repeat_interleave(torch.tensor([len(span) for span in positions]))
     return _Chunks(
         placed=placed,
-        chunks=chunks,
+        chunks=torch.arange(len(placed)).repeat_interleave(torch.tensor([len(span) for span in positions])),
         owners=torch.cat(owners),
         positions=torch.cat(positions),
         slots=torch.cat(slots),
-        rest=torch.cat(rest),
         counts=torch.zeros(len(placed)),
     )
 
@@ -138,29 +143,38 @@ def _met(chunks: _Chunks, runs: Runs) -> _Forward | None:
     if not len(rows):
         return None
     at = order[place[rows]]
-    met = torch.bincount(chunks.chunks[at], minlength=len(chunks.placed))
-    chunks.counts.add_(met)
-    return _Forward(chunks, rows, at, (chunks.rest & (met > 0)[chunks.chunks]).nonzero()[:, 0])
+    chunks.counts.add_(torch.bincount(chunks.chunks[at], minlength=len(chunks.placed)))
+    return _Forward(chunks, rows, at)
 
 
 def _moved(
     index: int, layer: LayerPages, forward: _Forward, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """What to write of one layer: rotated keys and values (tokens, kv_heads, head_dim), and slots (tokens,).
+) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """What to write of one layer, in order: the chunks as they moved, then what earlier forwards made fresh of them.
 
-    key, value: (rows, kv_heads, head_dim), of all the forward's rows, keys rotated.
+    key, value: (rows, kv_heads, head_dim), of all the forward's rows, keys rotated. Returns contiguous keys and values
+    (tokens, kv_heads, head_dim) and slots (tokens,).
     """
-    chunks, at, rest, rotary = forward.chunks, forward.at, forward.rest, layer.rotary
-    keys = torch.cat([placed.kv.keys[index] for placed in chunks.placed])
-    values = torch.cat([placed.kv.values[index] for placed in chunks.placed])
+    chunks, at, rotary = forward.chunks, forward.at, layer.rotary
     own, count = chunks.chunks[at], len(chunks.placed)
+    fresh_keys, fresh_values = key[forward.rows], value[forward.rows]
     cos, sin = rotary.cos_sin(chunks.positions[at])
-    plain = unrotate_keys(key[forward.rows], cos, sin, neox=rotary.neox, rotary_dim=rotary.rotary_dim)
-    for sums, fresh, cached in ((chunks.keys, plain, keys), (chunks.values, value[forward.rows], values)):
-        changed = summed_changes(fresh, cached[at], own, count)
-        sums[index] = sums[index] + changed if index in sums else changed
-    follow = chunks.chunks[rest]
-    shift = drift(chunks.keys[index], chunks.counts, _DOUBT)[follow]
-    turned = rotary.rotate((keys[rest] + shift).to(keys.dtype), chunks.positions[rest])
-    shift = drift(chunks.values[index], chunks.counts, _DOUBT)[follow]
-    return turned, values[rest] + _VALUES_PART * shift, chunks.slots[rest]
+    plain = unrotate_keys(fresh_keys, cos, sin, neox=rotary.neox, rotary_dim=rotary.rotary_dim)
+    told = chunks.layers.setdefault(index, _Layer(*torch.zeros(2, count, *key.shape[1:])))
+    cached = [(placed.kv.keys[index], placed.kv.values[index]) for placed in chunks.placed]
+    keys, values = (torch.cat(each) for each in zip(*cached, strict=True))
+    told.keys += summed_changes(plain, keys[at], own, count)
+    told.values += summed_changes(fresh_values, values[at], own, count)
+    _move(keys, chunks.placed, drift(told.keys, chunks.counts, _DOUBT))
+    _move(values, chunks.placed, _VALUES_PART * drift(told.values, chunks.counts, _DOUBT))
+    earlier = list(told.written)
+    told.written.append((fresh_keys, fresh_values, chunks.slots[at]))
+    return [(rotary.rotate(keys, chunks.positions), values, chunks.slots), *earlier]
+
+
+def _move(tokens: Tensor, placed: Sequence[Placed], shifts: Tensor) -> None:
+    """Add each chunk's shift (kv_heads, head_dim) to its tokens, in place."""
+    end = 0
+    for each, shift in zip(placed, shifts, strict=True):
+        start, end = end, end + each.segment.n_tokens
+        tokens[start:end] += shift
