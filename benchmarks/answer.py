@@ -27,10 +27,16 @@ class Answer:
 
 
 async def ask(
-    client: EngineClient, prompt: Prompt, policy: str, tenant: str, sampling: Sampling, request_id: str = ""
+    client: EngineClient,
+    prompt: Prompt,
+    policy: str,
+    tenant: str,
+    sampling: Sampling,
+    request_id: str = "",
+    layers: tuple[int, ...] = (),
 ) -> Answer:
-    """Raises EngineUnavailable, EngineFailed."""
-    request = FusionRequest(request_id or new_id("ask"), tenant, policy, prompt.segments)
+    """`layers`: those whose attention `impact` sums; none: the engine's. Raises EngineUnavailable, EngineFailed."""
+    request = FusionRequest(request_id or new_id("ask"), tenant, policy, prompt.segments, impact_layers=layers)
     began = time.perf_counter()
     first: float | None = None
     words: list[str] = []
@@ -55,7 +61,13 @@ class Tracer:
     steps: int
 
     async def ask(
-        self, prompt: Prompt, policy: str, tenant: str, max_tokens: int, forced: Sequence[int] = ()
+        self,
+        prompt: Prompt,
+        policy: str,
+        tenant: str,
+        max_tokens: int,
+        forced: Sequence[int] = (),
+        layers: tuple[int, ...] = (),
     ) -> tuple[Answer, Said]:
         """The answer says `forced` first; its distributions are those from before a token was forced.
 
@@ -64,7 +76,7 @@ class Tracer:
         name = new_id("ask")
         sampling = Sampling(max_tokens, extra=trace_arguments(name, self.steps, forced))
         try:
-            answer = await ask(self.client, prompt, policy, tenant, sampling, name)
+            answer = await ask(self.client, prompt, policy, tenant, sampling, name, layers)
             steps = range(min(answer.said, self.steps))
             logprobs = np.stack([np.load(trace_path(self.traces, name, step)) for step in steps])
             return answer, Said(answer.text, tuple(map(int, logprobs.argmax(axis=-1))), logprobs)

@@ -83,21 +83,25 @@ class Examiner:
 
     async def _judge(self, asked: Asked, exact: Said, variant: Variant) -> Verdict:
         prompt, tenant = self._prompt(asked, conditioned=variant.conditioned), tenant_of(variant.reading)
-        answer, free = await self._ask(prompt, variant.policy, tenant)
+        answer, free = await self._ask(prompt, variant.policy, tenant, variant.layers)
         missing = [chunk.reason for chunk in answer.report.chunks if chunk.tier is None]
         if missing:
             raise EngineFailed(f"{len(missing)} chunks had no KV under {variant.policy}: {missing[0]}.")
-        forced = await self._forced(exact, free, prompt, variant.policy, tenant)
+        forced = await self._forced(exact, free, prompt, variant.policy, tenant, variant.layers)
         return _costing(verdict(asked.question.answers, exact, free, forced), answer)
 
-    async def _ask(self, prompt: Prompt, policy: str, tenant: str) -> tuple[Answer, Said]:
-        return await self._tracer.ask(prompt, policy, tenant, self._answer_tokens)
+    async def _ask(
+        self, prompt: Prompt, policy: str, tenant: str, layers: tuple[int, ...] = ()
+    ) -> tuple[Answer, Said]:
+        return await self._tracer.ask(prompt, policy, tenant, self._answer_tokens, layers=layers)
 
-    async def _forced(self, exact: Said, free: Said, prompt: Prompt, policy: str, tenant: str) -> LogProbs:
+    async def _forced(
+        self, exact: Said, free: Said, prompt: Prompt, policy: str, tenant: str, layers: tuple[int, ...] = ()
+    ) -> LogProbs:
         """The distributions when made to say what `exact` said: the free answer's, where it said just that."""
         if free.tokens == exact.tokens:
             return free.logprobs
-        _, said = await self._tracer.ask(prompt, policy, tenant, len(exact.tokens), exact.tokens)
+        _, said = await self._tracer.ask(prompt, policy, tenant, len(exact.tokens), exact.tokens, layers)
         return said.logprobs
 
     async def _preread(self, asked: Asked) -> None:

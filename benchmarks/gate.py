@@ -1,7 +1,7 @@
 """`preread bench gate`: the least that must be fresh for a model's answers to be kept; found, and written down."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -14,6 +14,7 @@ from rich.progress import Progress
 from app.core.errors import BadInput
 from app.core.settings import get_settings
 from benchmarks.bench_engine import bench_engine
+from benchmarks.calibration import calibrated, candidate_layers, model_depth
 from benchmarks.datasets import QuestionSet
 from benchmarks.examination import examine_all
 from benchmarks.gate_choice import REFERENCE, Bound
@@ -44,6 +45,7 @@ def gate(
     answer_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 64,
     kl_share: Annotated[float, typer.Option(min=0, help=f"Most divergence, as a share of {REFERENCE}'s.")] = 0.5,
     identical_points: Annotated[float, typer.Option(min=0, help="How many fewer answers may be identical.")] = 0.1,
+    calibrate: Annotated[int, typer.Option(min=0, help="Questions of each that first choose impact's layers.")] = 0,
     folder: Annotated[Path | None, typer.Option(help="Where to write; the state folder's gates/ if not named.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -57,11 +59,18 @@ def gate(
     chunk_tokens = chunk_tokens or settings.chunk_tokens
     candidates = candidate_variants(policies, conditionings)
     sources = Sources.named(data or [], name or [], text, service=documents)
-    asked_under = list(dict.fromkeys([REFERENCE_VARIANT, *candidates]))
     console = Console(stderr=True)
     console.print("starting an engine …")
     with bench_engine(settings, traced=True) as engine, Progress(console=console) as progress:
         questions = sources.questions(engine, settings, n=n, chunks=chunks, chunk_tokens=chunk_tokens)
+        few = [asked[:calibrate] for asked in questions.values()] if calibrate else []
+        bar = progress.add_task("calibrating", total=sum(map(len, few)))
+        layers = candidate_layers(model_depth(settings), candidates[0].conditioning)
+        chosen = calibrated(
+            [examine_all(engine, asked, layers, answer_tokens, lambda: progress.advance(bar)) for asked in few], layers
+        )
+        candidates = [replace(each, layers=chosen.layers) for each in candidates]
+        asked_under = list(dict.fromkeys([REFERENCE_VARIANT, *candidates]))
         bar = progress.add_task("asking", total=sum(map(len, questions.values())))
         measured = Measured(
             {
@@ -79,13 +88,14 @@ def gate(
         conditioning=choice.row.conditioning,
         floor=choice.floor,
         chunk_tokens=chunk_tokens,
-        impact_layers=EngineConfig.from_settings(settings, fingerprint).impact_layers,
+        impact_layers=chosen.layers or EngineConfig.from_settings(settings, fingerprint).impact_layers,
         provenance={
             **provenance(settings.model),
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "bound": {**asdict(bound), "reference": REFERENCE},
             "within_bound": choice.within_bound,
             **measured.circumstances(),
+            "layers": [dict(row) for row in chosen.table],
         },
         table=tuple(
             {**measured.figures(variant), "passes": judge.passes(measured.row(variant))} for variant in asked_under

@@ -11,10 +11,11 @@ EXACT = str(PolicyName.EXACT)
 
 @dataclass(frozen=True)
 class Variant:
-    """`policy` as written."""
+    """`policy` as written. `layers`: those whose attention `impact` sums; none: the engine's."""
 
     policy: str
     conditioning: Conditioning
+    layers: tuple[int, ...] = ()
 
     @property
     def parsed(self) -> Policy:

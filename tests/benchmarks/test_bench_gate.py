@@ -27,7 +27,7 @@ def test_a_small_run_writes_a_result_that_the_service_can_use(
     (musique / "own").mkdir()
     (musique / "own" / "leave.md").write_text("Everybody has thirty days of leave each year. Ask Dora about it.")
     options += ["--policies", "none,impact@1", "--conditionings", "off,document", "--answer-tokens", "8"]
-    options += ["--chunks", "3", "--chunk-tokens", "64", "--folder", str(tmp_path), "--json"]
+    options += ["--calibrate", "1", "--chunks", "3", "--chunk-tokens", "64", "--folder", str(tmp_path), "--json"]
     run = CliRunner().invoke(bench, options)
     assert run.exit_code == 0, run.output
     printed = json.loads(run.stdout)
@@ -42,6 +42,9 @@ def test_a_small_run_writes_a_result_that_the_service_can_use(
     assert measured == {
         ("alone:hkvd@.15", "off"), ("none", "off"), ("none", "document"), ("impact@1", "off"), ("impact@1", "document")
     }  # fmt: skip
+    tried = [row["layers"] for row in kept.provenance["layers"]]
+    assert tried[0] == []
+    assert len(tried) > 1
     full = next(row for row in kept.table if row["policy"] == "impact@1")
     assert full["sets"]["musique"]["kl_mean"]["value"] < 0.02
     assert full["sets"].keys() == {"musique", "text"}
