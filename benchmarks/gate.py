@@ -45,6 +45,7 @@ def gate(
     answer_tokens: Annotated[int, typer.Option(min=1, help="Longest answer.")] = 64,
     kl_share: Annotated[float, typer.Option(min=0, help=f"Most divergence, as a share of {REFERENCE}'s.")] = 0.5,
     identical_points: Annotated[float, typer.Option(min=0, help="How many fewer answers may be identical.")] = 0.1,
+    most_computed: Annotated[float, typer.Option(min=0, help="Most work, as a share, where nothing keeps them.")] = 0.1,
     calibrate: Annotated[int, typer.Option(min=0, help="Questions of each that first choose impact's layers.")] = 0,
     folder: Annotated[Path | None, typer.Option(help="Where to write; the state folder's gates/ if not named.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -79,7 +80,7 @@ def gate(
             }
         )
         fingerprint = engine.status.fingerprint
-    bound = Bound(kl_share, identical_points)
+    bound = Bound(kl_share, identical_points, most_computed)
     judge = measured.gate(bound)
     choice = judge.choose([measured.row(variant) for variant in candidates])
     result = GateResult(

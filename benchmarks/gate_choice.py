@@ -18,11 +18,13 @@ class Bound:
 
     The mean KL divergence above the noise floor's is at most `kl_share` of the reference's (an excess no larger than
     the noise floor itself always passes, since it can hardly be told from none), and the share of answers identical to
-    the exact run's is at most `identical_points` below that of two exact runs.
+    the exact run's is at most `identical_points` below that of two exact runs. Where nothing keeps them, the nearest is
+    looked for among what computes at most `most_computed` of the token-layers.
     """
 
     kl_share: float = 0.5
     identical_points: float = 0.10
+    most_computed: float = 0.10
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class Gate:
         """The row of least effective recompute among the smallest sufficient amounts.
 
         Of each policy behind each passage, the smallest amount counts from which on every larger measured one passes
-        too: one that passes by luck below one that fails does not. Without any, the row of least divergence. `rows`
-        must not be empty; `exact` is no candidate.
+        too: one that passes by luck below one that fails does not. Without any, the row of least divergence that is
+        cheap enough, or of all if none is. `rows` must not be empty; `exact` is no candidate.
         """
         families: dict[tuple[str, bool, Conditioning], list[Row]] = {}
         for row in rows:
@@ -84,7 +86,8 @@ class Gate:
         if sufficient:
             best = min(sufficient, key=lambda row: (row.effective_recompute, _divergence(row)))
             return Choice(best, _floor(best), within_bound=True)
-        nearest = min(rows, key=_divergence)
+        cheap = [row for row in rows if row.effective_recompute <= self.bound.most_computed]
+        nearest = min(cheap or rows, key=_divergence)
         return Choice(nearest, _floor(nearest), within_bound=False)
 
     def _smallest(self, family: Sequence[Row]) -> Row | None:

@@ -37,7 +37,9 @@ def test_a_small_run_writes_a_result_that_the_service_can_use(
     assert Path(printed["path"]) == tmp_path / f"{fingerprint}.json"
     assert (kept.policy, kept.chunk_tokens, kept.measured) == (printed["policy"], 64, True)
     assert kept.provenance["data"] == "musique (n = 1), text (n = 1)"
-    assert kept.provenance["bound"] == {"kl_share": 0.5, "identical_points": 0.1, "reference": "alone:hkvd@.15"}
+    assert kept.provenance["bound"] == {
+        "kl_share": 0.5, "identical_points": 0.1, "most_computed": 0.1, "reference": "alone:hkvd@.15",
+    }  # fmt: skip
     measured = {(row["policy"], row["conditioning"]) for row in kept.table}
     assert measured == {
         ("alone:hkvd@.15", "off"), ("none", "off"), ("none", "document"), ("impact@1", "off"), ("impact@1", "document")

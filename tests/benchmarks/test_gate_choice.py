@@ -53,6 +53,12 @@ def test_the_bound_must_hold_on_every_set() -> None:
     assert not two.passes(Row("none", OFF, 0, (badly, well)))
 
 
+def test_where_nothing_passes_the_nearest_is_one_that_is_cheap_enough_if_any_is() -> None:
+    cheap, near, far = row("impact@.08", 0.03, cost=0.1), row("impact@.3", 0.022, cost=0.3), row("none", 0.4, cost=0.0)
+    assert (chosen(near, cheap, far).row, chosen(near, cheap, far).within_bound) == (cheap, False)
+    assert chosen(near, row("impact@.2", 0.03, cost=0.2)).row == near
+
+
 def test_the_smallest_amount_that_passes_is_the_floor() -> None:
     found = chosen(row("impact@.02", 0.05, cost=0.03), row("impact@.08", 0.009, cost=0.09), row("impact@.15", 0.004))
     assert (found.row.policy, found.floor, found.within_bound) == ("impact@.08", 0.08, True)
