@@ -30,6 +30,9 @@ class Calibrated:
     table: tuple[Mapping[str, Any], ...]
 
 
+NOT_CALIBRATED = Calibrated((), ())
+
+
 def model_depth(settings: Settings) -> int:
     """Layers of the configured model."""
     return int(AutoConfig.from_pretrained(str(resolve_model(settings)), local_files_only=True).num_hidden_layers)

@@ -1,7 +1,7 @@
 """`preread bench gate`: the least that must be fresh for a model's answers to be kept; found, and written down."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -14,7 +14,7 @@ from rich.progress import Progress
 from app.core.errors import BadInput
 from app.core.settings import get_settings
 from benchmarks.bench_engine import bench_engine
-from benchmarks.calibration import calibrated, candidate_layers, model_depth
+from benchmarks.calibration import NOT_CALIBRATED, calibrated, candidate_layers, model_depth
 from benchmarks.datasets import QuestionSet
 from benchmarks.examination import examine_all
 from benchmarks.gate_choice import REFERENCE, Bound
@@ -64,13 +64,14 @@ def gate(
     console.print("starting an engine …")
     with bench_engine(settings, traced=True) as engine, Progress(console=console) as progress:
         questions = sources.questions(engine, settings, n=n, chunks=chunks, chunk_tokens=chunk_tokens)
-        few = [asked[:calibrate] for asked in questions.values()] if calibrate else []
-        bar = progress.add_task("calibrating", total=sum(map(len, few)))
-        layers = candidate_layers(model_depth(settings), candidates[0].conditioning)
-        chosen = calibrated(
-            [examine_all(engine, asked, layers, answer_tokens, lambda: progress.advance(bar)) for asked in few], layers
-        )
-        candidates = [replace(each, layers=chosen.layers) for each in candidates]
+        chosen = NOT_CALIBRATED
+        if calibrate:
+            few = [asked[:calibrate] for asked in questions.values()]
+            bar = progress.add_task("calibrating", total=sum(map(len, few)))
+            tried = candidate_layers(model_depth(settings), candidates[0].conditioning)
+            found = [examine_all(engine, asked, tried, answer_tokens, lambda: progress.advance(bar)) for asked in few]
+            chosen = calibrated(found, tried)
+        candidates = [each.looking_at(chosen.layers) for each in candidates]
         asked_under = list(dict.fromkeys([REFERENCE_VARIANT, *candidates]))
         bar = progress.add_task("asking", total=sum(map(len, questions.values())))
         measured = Measured(

@@ -1,6 +1,6 @@
 """What is measured: a policy behind a passage."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.core.errors import BadInput
 from generator.conditioning import Conditioning
@@ -20,6 +20,10 @@ class Variant:
     @property
     def parsed(self) -> Policy:
         return parse_policy(self.policy)
+
+    def looking_at(self, layers: tuple[int, ...]) -> "Variant":
+        """The same with these layers, where it looks at any."""
+        return replace(self, layers=layers) if self.parsed.name is PolicyName.IMPACT else self
 
     @property
     def reading(self) -> Conditioning:

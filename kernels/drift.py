@@ -5,6 +5,9 @@ from torch import Tensor
 
 from kernels.errors import BadShape
 
+DOUBT = 2.0
+"""About a third of what keys change by in company is common to their chunk."""
+
 
 def summed_changes(fresh: Tensor, cached: Tensor, chunks: Tensor, count: int) -> Tensor:
     """What some tokens' keys or values changed by, added up chunk by chunk.
@@ -22,7 +25,7 @@ def summed_changes(fresh: Tensor, cached: Tensor, chunks: Tensor, count: int) ->
     return sums.index_add_(0, chunks, fresh.to(torch.float32) - cached.to(torch.float32))
 
 
-def drift(sums: Tensor, tokens: Tensor, doubt: float) -> Tensor:
+def drift(sums: Tensor, tokens: Tensor, doubt: float = DOUBT) -> Tensor:
     """Each chunk's mean change, drawn towards none where few tokens tell it.
 
     Args:

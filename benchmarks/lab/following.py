@@ -9,8 +9,6 @@ from generator.fusion_request import Segment
 from kernels.drift import drift, summed_changes
 from kernels.rope import rotate_keys, unrotate_keys
 
-_DOUBT = 2.0
-
 
 class FollowingCache(ScatterCache):
     """A copy of `base` in which the chunks `segments` follow what a pass writes; values by `part` of it."""
@@ -52,4 +50,4 @@ class FollowingCache(ScatterCache):
 def _mean(fresh: Tensor, cached: Tensor) -> Tensor:
     """Both (tokens, kv_heads, head_dim), of one chunk; (1, kv_heads, head_dim)."""
     one = torch.zeros(len(fresh), dtype=torch.int64)
-    return drift(summed_changes(fresh, cached, one, 1), torch.tensor([len(fresh)]), _DOUBT)
+    return drift(summed_changes(fresh, cached, one, 1), torch.tensor([len(fresh)]))

@@ -18,7 +18,6 @@ from generator.vllm.pages import LayerPages, slots_of
 from kernels.drift import drift, summed_changes
 from kernels.rope import unrotate_keys
 
-_DOUBT = 2.0
 _VALUES_PART = 0.5
 """Values have less in common than keys, and the tokens that the question chose tell less of it."""
 
@@ -165,8 +164,8 @@ def _moved(
     keys, values = (torch.cat(each) for each in zip(*cached, strict=True))
     told.keys += summed_changes(plain, keys[at], own, count)
     told.values += summed_changes(fresh_values, values[at], own, count)
-    _move(keys, chunks.placed, drift(told.keys, chunks.counts, _DOUBT))
-    _move(values, chunks.placed, _VALUES_PART * drift(told.values, chunks.counts, _DOUBT))
+    _move(keys, chunks.placed, drift(told.keys, chunks.counts))
+    _move(values, chunks.placed, _VALUES_PART * drift(told.values, chunks.counts))
     earlier = list(told.written)
     told.written.append((fresh_keys, fresh_values, chunks.slots[at]))
     return [(rotary.rotate(keys, chunks.positions), values, chunks.slots), *earlier]

@@ -74,11 +74,11 @@ class Fuser:
         began = time.perf_counter()
         planned = self._plan(loaded, policies)
         selected = time.perf_counter()
-        working = [each for each in planned if len(each.job.positions)]
-        jobs = [each.job for each in working]
+        working = [(each, job) for each in planned if len((job := each.job).positions)]
+        jobs = [job for _, job in working]
         followed = [
-            Followed(owner, each.job.block_ids, each.request.placed, each.fresh)
-            for owner, each in enumerate(working)
+            Followed(owner, job.block_ids, each.request.placed, each.fresh)
+            for owner, (each, job) in enumerate(working)
             if each.follows
         ]
         self.recompute(jobs, self._drift.of(followed))

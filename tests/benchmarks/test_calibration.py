@@ -10,6 +10,7 @@ from benchmarks.calibration import calibrated, candidate_layers
 from benchmarks.context import Asked, Piece
 from benchmarks.datasets import Question
 from benchmarks.examiner import Examined
+from benchmarks.variant import Variant
 from generator.conditioning import Conditioning
 
 ASKED = Asked(Question("q/1", "?", (), ("red",)), (Piece((1, 2, 3), ()),))
@@ -47,3 +48,9 @@ def test_what_may_be_better_by_chance_is_not_chosen() -> None:
 
 def test_without_questions_the_engines_own_layers_stay() -> None:
     assert calibrated([], LAYERS).layers == ()
+
+
+def test_only_impact_has_layers_so_that_no_other_policy_is_measured_twice() -> None:
+    impact, hkvd = Variant("impact@.08", Conditioning.OFF), Variant("alone:hkvd@.15", Conditioning.OFF)
+    assert impact.looking_at((3, 4)).layers == (3, 4)
+    assert hkvd.looking_at((3, 4)) == hkvd
