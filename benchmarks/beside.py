@@ -56,7 +56,7 @@ def beside(
         bar = progress.add_task("measuring", total=len(variants) + 1)
         gaps = asyncio.run(_measure(engine, pieces, variants, questions, lambda: progress.advance(bar)))
     result = {
-        **provenance(settings.model),
+        **provenance(settings.model, settings.effective_dtype),
         "chunks": chunks,
         "chunk_tokens": chunk_tokens,
         "conditioning": conditioning,
@@ -157,7 +157,7 @@ def gap_figures(gaps: Sequence[float]) -> dict[str, Any]:
 
 
 def _table(result: dict[str, Any]) -> Table:
-    title = f"{result['model']}: an answer's tokens while {result['questions']} questions arrive"
+    title = f"{result['model']} ({result['dtype']}): an answer's tokens while {result['questions']} questions arrive"
     table = Table("arriving", "median gap", "longest twentieth", "longest", "tokens", title=title)
     for name, row in result["arriving"].items():
         table.add_row(

@@ -84,6 +84,7 @@ def gate(
     bound = Bound(kl_share, identical_points, most_computed)
     judge = measured.gate(bound)
     choice = judge.choose([measured.row(variant) for variant in candidates])
+    made = provenance(settings.model, settings.effective_dtype)
     result = GateResult(
         fingerprint=fingerprint,
         policy=choice.row.policy,
@@ -92,7 +93,7 @@ def gate(
         chunk_tokens=chunk_tokens,
         impact_layers=chosen.layers or EngineConfig.from_settings(settings, fingerprint).impact_layers,
         provenance={
-            **provenance(settings.model),
+            **made,
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "bound": {**asdict(bound), "reference": REFERENCE},
             "within_bound": choice.within_bound,
@@ -106,7 +107,7 @@ def gate(
     path = folder / f"{fingerprint}.json" if folder else gate_path(settings.state_dir, fingerprint)
     save_gate(path, result)
     if as_json:
-        typer.echo(json.dumps({**provenance(settings.model), "path": str(path), **asdict(result)}))
+        typer.echo(json.dumps({**made, "path": str(path), **asdict(result)}))
     else:
         Console().print(gate_table(result))
         Console().print(f"written to {path}")

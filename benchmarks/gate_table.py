@@ -12,7 +12,8 @@ def gate_table(result: GateResult) -> Table:
     """One row for everything measured, one column for each question set; the chosen row is bold."""
     provenance = result.provenance
     met = "within the bound" if provenance["within_bound"] else "nothing was within the bound: the nearest"
-    title = f"{provenance['model']}: {result.policy}, conditioning {result.conditioning} ({met})"
+    model = f"{provenance['model']} ({provenance['dtype']})"
+    title = f"{model}: {result.policy}, conditioning {result.conditioning} ({met})"
     table = Table("policy", "conditioning", "kept", title=title, caption=provenance["machine"])
     for name, circumstances in provenance["sets"].items():
         table.add_column(f"{name}, n = {circumstances['n']}\nKL mean · identical · effective recompute")

@@ -10,9 +10,9 @@ import psutil
 import torch
 
 
-def provenance(model: str) -> dict[str, Any]:
-    """The keys `model`, `machine` and `command` that all results share."""
-    return {"model": model, "machine": _machine(), "command": shlex.join(["preread", *sys.argv[1:]])}
+def provenance(model: str, dtype: str) -> dict[str, Any]:
+    """The keys `model`, `dtype`, `machine` and `command` that all results share."""
+    return {"model": model, "dtype": dtype, "machine": _machine(), "command": shlex.join(["preread", *sys.argv[1:]])}
 
 
 def _machine() -> str:

@@ -3,6 +3,7 @@
 import typer
 
 from benchmarks.beside import beside
+from benchmarks.chunking import chunking
 from benchmarks.gate import gate
 from benchmarks.lab.command import lab
 from benchmarks.preread import preread
@@ -17,4 +18,5 @@ bench.command()(gate)
 bench.command()(preread)
 bench.command()(beside)
 bench.command()(soak)
+bench.command()(chunking)
 bench.command()(lab)

@@ -61,7 +61,7 @@ def preread(
                 samples.append(sample)
             progress.advance(bar)
     result = {
-        **provenance(settings.model),
+        **provenance(settings.model, settings.effective_dtype),
         "chunks": chunks,
         "chunk_tokens": chunk_tokens,
         "conditioning": conditioning,
@@ -112,7 +112,7 @@ def figures(samples: Sequence[Sample]) -> dict[str, Any]:
 
 def _table(result: dict[str, Any]) -> Table:
     title = (
-        f"{result['model']}: {result['chunks']} x {result['chunk_tokens']} tokens, conditioning "
+        f"{result['model']} ({result['dtype']}): {result['chunks']} x {result['chunk_tokens']} tokens, conditioning "
         f"{result['conditioning']}, median of {result['n']} rounds"
     )
     table = Table("", "seconds", "of bare prefill", title=title, caption=result["machine"])

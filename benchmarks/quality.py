@@ -69,7 +69,7 @@ def quality(
             bar = progress.add_task(released.NAME, total=len(asked))
             rows[released.NAME] = dense.ask_all(asked, lambda: progress.advance(bar))
     result = {
-        **provenance(settings.model),
+        **provenance(settings.model, settings.effective_dtype),
         "set": name,
         "data": str(data),
         "chunk_tokens": chunk_tokens,
@@ -131,5 +131,6 @@ def plot_quality(path: Path, result: dict[str, Any]) -> None:
     """Exact stands at the noise floor: what two exact runs differ by."""
     points = {policy: (row["ttft"]["value"], row["kl_mean"]["value"]) for policy, row in result["policies"].items()}
     points[EXACT] = (points[EXACT][0], result["floor"]["kl_mean"]["value"])
-    title = f"{result['model']}, {result['set']}, n = {result['n']}, {result['context_tokens']:.0f} context tokens"
+    of = f"n = {result['n']}, {result['context_tokens']:.0f} context tokens"
+    title = f"{result['model']} ({result['dtype']}), {result['set']}, {of}"
     plot_points(path, points, "median time to first token (s)", "mean KL divergence to exact (nats)", title)

@@ -8,7 +8,7 @@ from rich.table import Table
 def quality_table(result: dict[str, Any]) -> Table:
     """One row a policy, then the floor. Figures are shown with their 95 % intervals where those matter most."""
     title = (
-        f"{result['model']}, {result['set']}: n = {result['n']}, {result['chunks']:.1f} chunks, "
+        f"{result['model']} ({result['dtype']}), {result['set']}: n = {result['n']}, {result['chunks']:.1f} chunks, "
         f"{result['context_tokens']:.0f} context tokens, conditioning {result['conditioning']}"
     )
     wrong = result["exact_wrong"]

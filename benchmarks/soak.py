@@ -60,7 +60,7 @@ def soak(
         asked = turns(seed, questions, len(pieces), chunks)
         run = asyncio.run(_soak(engine, pieces, asked, concurrency, seed, progress))
     result = {
-        **provenance(settings.model),
+        **provenance(settings.model, settings.dtype),
         "questions": questions,
         "concurrency": concurrency,
         "seed": seed,
@@ -140,7 +140,8 @@ def checks(result: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _table(result: Mapping[str, Any]) -> Table:
-    title = f"{result['model']}: {result['answered']} answered, {result['aborted']} broken off, seed {result['seed']}"
+    counts = f"{result['answered']} answered, {result['aborted']} broken off, seed {result['seed']}"
+    title = f"{result['model']} ({result['dtype']}): {counts}"
     table = Table("", "", title=title, caption=result["machine"])
     for policy, difference in result["largest_by_policy"].items():
         table.add_row(f"largest difference, {policy}", f"{difference:.1e}")

@@ -10,11 +10,11 @@ from benchmarks.variant import EXACT
 from generator.policy import SCORED, parse_policy
 
 
-def context_lengths(text: str) -> list[int]:
-    """Ascending lengths from a comma-separated list; empty for none. Raises BadInput."""
+def token_counts(text: str) -> list[int]:
+    """Ascending numbers of tokens from a comma-separated list; empty for none. Raises BadInput."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise BadInput(f"“{text}” is no list of context lengths.", "Write them like 1024,2048,4096.")
+        raise BadInput(f"“{text}” is no list of numbers of tokens.", "Write them like 1024,2048,4096.")
     return sorted({int(part) for part in parts})
 
 

@@ -14,7 +14,7 @@ from benchmarks.bench_engine import BenchEngine, bench_engine
 from benchmarks.corpus import HANDBOOK, pieces_of_text
 from benchmarks.machine import provenance
 from benchmarks.plots import check_plot, plot_lines
-from benchmarks.sweep import at_fixed_fresh, context_lengths, slopes_of
+from benchmarks.sweep import at_fixed_fresh, slopes_of, token_counts
 from benchmarks.timing import Case, measure, times
 from benchmarks.ttft_table import slope_table, ttft_table
 from benchmarks.variant import EXACT, Variant, policy_names
@@ -44,7 +44,7 @@ def ttft(
     settings = get_settings()
     check_plot(plot)
     names = policy_names(policies)
-    lengths = context_lengths(context_tokens) or [chunks * chunk_tokens]
+    lengths = token_counts(context_tokens) or [chunks * chunk_tokens]
     console = Console(stderr=True)
     console.print("starting an engine …")
     with bench_engine(settings) as engine, Progress(console=console) as progress:
@@ -58,7 +58,7 @@ def ttft(
         bar = progress.add_task("measuring", total=rounds + 1)
         answers = iter(measure(engine.client.url, cases, rounds, lambda: progress.advance(bar)))
     shared = {
-        **provenance(settings.model),
+        **provenance(settings.model, settings.effective_dtype),
         "chunk_tokens": chunk_tokens,
         "conditioning": conditioning,
         "rounds": rounds,

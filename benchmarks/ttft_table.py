@@ -8,8 +8,8 @@ from rich.table import Table
 def ttft_table(result: dict[str, Any]) -> Table:
     """One row a policy, at one context length."""
     title = (
-        f"{result['model']}: {result['prompt_tokens']} prompt tokens, conditioning {result['conditioning']}, "
-        f"median of {result['rounds']} rounds"
+        f"{result['model']} ({result['dtype']}): {result['prompt_tokens']} prompt tokens, "
+        f"conditioning {result['conditioning']}, median of {result['rounds']} rounds"
     )
     columns = ("policy", "TTFT", "times sooner", "load", "select", "recompute", "effective recompute")
     table = Table(*columns, title=title, caption=result["machine"])

@@ -27,11 +27,6 @@ class LoadedSegment:
     segment: Segment
     reading: Reading | None
 
-    @property
-    def exact(self) -> bool:
-        """Whether the loaded KV is what full prefill would compute: the preamble, and an opening first chunk."""
-        return self.reading is Reading.OPENING and self.segment.kind is SegmentKind.PREAMBLE
-
 
 def fresh_positions(
     segments: Sequence[LoadedSegment], start: int, end: int, policy: Policy, scores: Tensor | None = None
@@ -39,7 +34,7 @@ def fresh_positions(
     """Positions in [start, end) to compute afresh, ascending, int64.
 
     Everything that was not loaded is fresh, and so are the short texts between chunks, which `none` alone reuses. Of
-    what was loaded, the preamble and an opening chunk right behind a loaded preamble never are; elsewhere the policy
+    what was loaded, the preamble and an opening chunk right behind the preamble never are; elsewhere the policy
     chooses. `exact` makes everything fresh. A scored policy that has anything to choose from needs its amount and
     `scores` (end,), higher first.
     """
@@ -131,6 +126,7 @@ def _filled(fresh: Tensor, open_to_choice: Tensor, chosen: Tensor) -> Tensor:
 
 
 def _sits_where_it_was_read(segments: Sequence[LoadedSegment], index: int) -> bool:
-    if index == 0:
-        return segments[0].exact
-    return index == 1 and segments[0].exact and segments[1].reading is Reading.OPENING
+    """Whether loaded KV is what full prefill would compute: the preamble's, and, be the preamble loaded or fresh, that
+    of an opening chunk right behind it."""
+    opens = segments[0].segment.kind is SegmentKind.PREAMBLE and index <= 1
+    return opens and segments[index].reading is Reading.OPENING

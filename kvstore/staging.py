@@ -3,7 +3,7 @@
     path = write_staged(settings.effective_staging_dir, identity, kv)      # engine
     identity, kv = read_staged(path)                                       # worker, which then unlinks it
 
-Staging is short-lived and private to one host. What lasts is the blob.
+Staging is short-lived and private to one host. What lasts is the blob; a capture that a power cut damages is a miss.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ def write_staged(directory: Path, identity: BlobIdentity, kv: ChunkKV) -> Path:
     fields = {name: str(value) for name, value in asdict(identity).items()} | {"n_layers": str(kv.n_layers)}
     directory.mkdir(parents=True, exist_ok=True)
     path = staged_path(directory, identity.key)
-    with replacing(path) as temporary:
+    with replacing(path, durable=False) as temporary:
         try:
             save_file(tensors, temporary, fields | {"checksum": _checksum(fields, tensors.values())})
         except SafetensorError as error:  # how it reports a full disk

@@ -35,8 +35,12 @@ class MemoryNeed:
 
 
 def memory_need(settings: Settings, model: Path) -> MemoryNeed:
-    """`model`: the folder with the weights; without weight files in it they count as nothing."""
-    weights = next((sizes for pattern in _WEIGHTS if (sizes := _bytes_of(model, pattern))), 0)
+    """`model`: the folder with the weights; without weight files in it they count as nothing.
+
+    Files hold 16 bits a weight, as nearly all do: in float32 they take twice the memory.
+    """
+    stored = next((sizes for pattern in _WEIGHTS if (sizes := _bytes_of(model, pattern))), 0)
+    weights = 2 * stored if settings.effective_dtype == "float32" else stored
     return MemoryNeed(weights, settings.engine_kv_gib * _GIB, settings.kv_memory_bytes)
 
 
@@ -49,7 +53,7 @@ def judge_memory(need: MemoryNeed, available: int) -> str:
         raise MemoryShort(
             sentence,
             "Close other programs, or lower PREREAD_ENGINE_KV_GIB or PREREAD_KV_MEMORY_BYTES, "
-            "or set PREREAD_MODEL to a smaller model.",
+            "or set PREREAD_MODEL to a smaller model, or PREREAD_DTYPE to bfloat16.",
         )
     return f"{sentence} It may become slow."
 

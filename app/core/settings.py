@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from app.core.processor import computes_bfloat16
+
 PACKAGED_MODEL = "smollm2-135m-instruct"
 PACKAGED_EMBEDDING_MODEL = "all-minilm-l6-v2"
 
@@ -46,7 +48,11 @@ class Settings(BaseSettings):
     )
 
     model: str = Field(PACKAGED_MODEL, description="The packaged model's name, a Hugging Face id, or a local folder.")
-    dtype: Literal["bfloat16", "float16", "float32"] = Field("bfloat16", description="Weights and KV precision.")
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field(
+        "auto",
+        description="Weights and KV precision; auto: bfloat16 where the machine computes it by itself, else float32. "
+        "Name it where the engine runs on another kind of machine than web.",
+    )
     max_model_tokens: int = Field(8192, ge=256, description="Longest prompt plus answer the engine accepts.")
     max_batched_tokens: int = Field(4096, ge=64, description="Most tokens the engine computes in one step.")
     engine_threads: int = Field(0, ge=0, description="CPU threads of the engine in all; 0: all cores.")
@@ -117,6 +123,12 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return path and path.expanduser().absolute()
+
+    @property
+    def effective_dtype(self) -> str:
+        if self.dtype == "auto":
+            return "bfloat16" if computes_bfloat16() else "float32"
+        return self.dtype
 
     @property
     def effective_engine_url(self) -> str:

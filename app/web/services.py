@@ -88,7 +88,7 @@ def open_services(settings: Settings) -> Services:
         files=files,
         tokenizer=tokenizer,
         preamble=build_preamble(tokenizer, settings),
-        fingerprint=model_fingerprint(model, settings.dtype),
+        fingerprint=model_fingerprint(model, settings.effective_dtype),
         embedder=embedder,
         index=index,
         retriever=Retriever(embedder, index, catalog),

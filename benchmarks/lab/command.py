@@ -58,7 +58,7 @@ def lab(
         outcomes, sizes = study.run(questions, wanted, lambda: progress.advance(bar))
     baseline = outcomes.get(BASELINE)
     result = {
-        **provenance(settings.model),
+        **provenance(settings.model, "float32"),
         "set": name,
         "chunk_tokens": chunk_tokens,
         "context_tokens": sizes.context_tokens,
@@ -80,7 +80,7 @@ def lab(
 
 def _table(result: dict[str, Any]) -> Table:
     title = (
-        f"{result['model']}, {result['set']}: {result['chunks']:.1f} chunks, "
+        f"{result['model']} ({result['dtype']}), {result['set']}: {result['chunks']:.1f} chunks, "
         f"{result['context_tokens']:.0f} context tokens, n = {result['n']}"
     )
     columns = ("variant", "KL first", "95 %", f"of {BASELINE}", "KL mean", "agreement", "identical", "fresh", "runs")

@@ -20,7 +20,7 @@ from benchmarks.variant import Variant
 from generator.conditioning import Conditioning
 from generator.gate import GateResult
 
-SHARED = {"model": "tiny", "machine": "one core", "command": "preread bench"}
+SHARED = {"model": "tiny", "dtype": "float32", "machine": "one core", "command": "preread bench"}
 IMPACT = Variant("impact@.08", Conditioning.NEUTRAL)
 EXACT = Variant("exact", Conditioning.NEUTRAL)
 

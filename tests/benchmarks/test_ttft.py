@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.core.errors import BadInput
 from benchmarks.answer import Answer
 from benchmarks.corpus import pieces_of_text
-from benchmarks.sweep import at_fixed_fresh, context_lengths, slopes_of
+from benchmarks.sweep import at_fixed_fresh, slopes_of, token_counts
 from benchmarks.timing import times
 from benchmarks.variant import policy_names
 from generator.report import FusionReport
@@ -67,13 +67,13 @@ def test_a_policy_named_twice_is_refused() -> None:
 
 @pytest.mark.parametrize("text", ["1k", "0", "-5", "1024;2048", "1.5", "²"])
 def test_what_is_no_list_of_lengths_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="no list of context lengths"):
-        context_lengths(text)
+    with pytest.raises(BadInput, match="no list of numbers of tokens"):
+        token_counts(text)
 
 
 def test_lengths_are_taken_once_and_in_order() -> None:
-    assert context_lengths(" 2048, 1024,2048 ") == [1024, 2048]
-    assert context_lengths("") == []
+    assert token_counts(" 2048, 1024,2048 ") == [1024, 2048]
+    assert token_counts("") == []
 
 
 @given(st.integers(1, 8192), st.integers(1, 8192))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from generator.fusion_request import Segment, SegmentKind
-from generator.plan import LoadedSegment, fresh_positions
+from generator.plan import LoadedSegment, fresh_positions, needs_scores
 from generator.policy import Policy, PolicyName
 from kvstore.key import Reading
 
@@ -55,12 +55,8 @@ def to_choose(segments: list[LoadedSegment]) -> set[int]:
 
 
 def untouched(segments: list[LoadedSegment]) -> set[int]:
-    kept: set[int] = set()
-    if segments[0].reading is not None:
-        kept |= span(segments[0])
-        if len(segments) > 1 and segments[1].reading is Reading.OPENING:
-            kept |= span(segments[1])
-    return kept
+    """The preamble, and an opening chunk behind it: exact too where the preamble is made fresh."""
+    return {at for loaded in segments[:2] if loaded.reading is Reading.OPENING for at in span(loaded)}
 
 
 def span(loaded: LoadedSegment) -> set[int]:
@@ -80,11 +76,7 @@ def test_what_was_not_loaded_is_always_fresh(segments: list[LoadedSegment], poli
 
 @given(contexts(), st.integers(0, 60))
 def test_a_loaded_preamble_and_an_opening_first_chunk_are_never_fresh(segments: list[LoadedSegment], k: int) -> None:
-    fresh = positions(segments, Policy(PolicyName.HEAD, k))
-    if segments[0].reading is not None:
-        assert not span(segments[0]) & fresh
-        if len(segments) > 1 and segments[1].reading is Reading.OPENING:
-            assert not span(segments[1]) & fresh
+    assert not untouched(segments) & positions(segments, Policy(PolicyName.HEAD, k))
 
 
 @given(contexts(), st.integers(0, 60), st.integers(0, 60))
@@ -132,11 +124,14 @@ def test_head_makes_the_first_tokens_of_each_later_chunk_fresh() -> None:
     assert positions(segments, Policy(PolicyName.HEAD, 4)) == {30, 31, 32, 33, 34, 35, 36, 50, 51}
 
 
-def test_a_first_chunk_behind_a_missing_preamble_is_treated_like_the_others() -> None:
+def test_an_opening_first_chunk_is_exact_behind_a_preamble_that_is_made_fresh() -> None:
     segments = [
         LoadedSegment(Segment(0, 3, SegmentKind.PREAMBLE), None),
         LoadedSegment(Segment(3, 9, SegmentKind.CHUNK), Reading.OPENING),
     ]
+    assert positions(segments, Policy(PolicyName.HEAD, 2)) == {0, 1, 2}
+    assert not needs_scores(segments, 0)
+    segments[1] = LoadedSegment(segments[1].segment, Reading.CONDITIONED)
     assert positions(segments, Policy(PolicyName.HEAD, 2)) == {0, 1, 2, 3, 4}
 
 
@@ -211,7 +206,7 @@ def test_a_gap_behind_a_fresh_number_is_filled_too() -> None:
 def test_a_small_chunk_between_missing_ones_is_not_filled_beyond_the_budget() -> None:
     segments = [
         LoadedSegment(Segment(0, 1, SegmentKind.PREAMBLE), None),
-        LoadedSegment(Segment(1, 3, SegmentKind.CHUNK), Reading.OPENING),
+        LoadedSegment(Segment(1, 3, SegmentKind.CHUNK), Reading.CONDITIONED),
         LoadedSegment(Segment(3, 4, SegmentKind.CHUNK), None),
     ]
     assert positions(segments, Policy(PolicyName.IMPACT, 0.5)) == {0, 3}
@@ -221,9 +216,9 @@ def test_a_small_chunk_between_missing_ones_is_not_filled_beyond_the_budget() ->
 def test_what_sits_where_it_was_read_fills_no_gap() -> None:
     segments = [ONE_CHUNK[0], LoadedSegment(Segment(5, 7, SegmentKind.CHUNK), Reading.OPENING)]
     segments += [LoadedSegment(Segment(7, 30, SegmentKind.CHUNK), Reading.CONDITIONED)]
-    lost = [LoadedSegment(segments[0].segment, None), *segments[1:]]
+    other = [segments[0], LoadedSegment(segments[1].segment, Reading.CONDITIONED), segments[2]]
     assert not {5, 6} & set(fresh_positions(segments, 0, 30, Policy(PolicyName.IMPACT, 0.2), torch.ones(30)).tolist())
-    assert {5, 6} <= set(fresh_positions(lost, 0, 30, Policy(PolicyName.IMPACT, 0.2), torch.ones(30)).tolist())
+    assert {5, 6} <= set(fresh_positions(other, 0, 30, Policy(PolicyName.IMPACT, 0.2), torch.ones(30)).tolist())
 
 
 def test_a_scored_policy_without_scores_or_amount_is_an_error_of_ours() -> None:

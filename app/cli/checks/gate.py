@@ -16,7 +16,7 @@ def check_gate(settings: Settings) -> Finding:
         return ok(name, f"not asked: {settings.policy}, conditioning {settings.conditioning} are set")
     if folder is None:
         return ok(name, "not known before the model is here")
-    fingerprint = model_fingerprint(folder, settings.dtype)
+    fingerprint = model_fingerprint(folder, settings.effective_dtype)
     problem = gate_problem(settings.state_dir, fingerprint)
     if problem is not None:
         return failed_by(name, problem)

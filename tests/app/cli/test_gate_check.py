@@ -21,7 +21,7 @@ def with_model(settings, tmp_path):
 
 
 def keep_result(settings, **changes) -> None:
-    fingerprint = model_fingerprint(Path(settings.model), settings.dtype)
+    fingerprint = model_fingerprint(Path(settings.model), settings.effective_dtype)
     fields = {"floor": 0.08, "chunk_tokens": 512, "provenance": {"data": "musique"}} | changes
     result = GateResult(fingerprint, "impact@.08", Conditioning.OFF, **fields)
     save_gate(gate_path(settings.state_dir, fingerprint), result)

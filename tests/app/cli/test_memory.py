@@ -11,8 +11,10 @@ def test_the_need_is_weights_and_both_kinds_of_kv_and_the_rest(settings, tmp_pat
     (tmp_path / "model-00001-of-00002.safetensors").write_bytes(b"x" * 1000)
     (tmp_path / "model-00002-of-00002.safetensors").write_bytes(b"x" * 500)
     (tmp_path / "training_args.bin").write_bytes(b"x" * 7)
+    settings = settings.model_copy(update={"dtype": "bfloat16"})
     need = memory_need(settings, tmp_path)
     assert need.weights == 1500
+    assert memory_need(settings.model_copy(update={"dtype": "float32"}), tmp_path).weights == 3000
     assert need.total == 1500 + settings.engine_kv_gib * GIB + settings.kv_memory_bytes + 2 * GIB
 
 

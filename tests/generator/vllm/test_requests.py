@@ -90,6 +90,20 @@ def test_no_hit_at_all_is_an_ordinary_answer(rig: Rig, preamble: list[int]) -> N
     assert distance(answer, rig.exact(prompt(other_preamble, *chunks)[0], 4)) <= SAME
 
 
+@pytest.mark.parametrize("policy", ["head@8", "hkvd@.5", "impact@.5"])
+def test_behind_a_preamble_that_is_made_fresh_an_opening_chunk_is_exact(
+    rig: Rig, preamble: list[int], policy: str
+) -> None:
+    chunk = random_ids(28, 90)
+    rig.preread(preamble, chunk)
+    ids, segments = prompt(preamble, chunk)
+    without = (Segment(0, len(preamble), SegmentKind.PREAMBLE), *segments[1:])
+    answer = rig.fused(ids, request_for(without, policy), 4)
+    assert answer.report is not None
+    assert (answer.report.fresh_tokens, answer.report.reused_tokens) == (len(preamble), len(chunk))
+    assert distance(answer, rig.exact(ids, 4)) <= SAME
+
+
 def test_a_prompt_without_chunks_is_served_from_the_preamble(rig: Rig, preamble: list[int]) -> None:
     rig.preread(preamble)
     answer = fuse(rig, preamble)
