@@ -22,6 +22,7 @@ from benchmarks.interval import Interval
 from benchmarks.machine import provenance
 from benchmarks.plots import check_plot, plot_points
 from benchmarks.quality_table import quality_table
+from benchmarks.rising import rises
 from benchmarks.variant import EXACT, Variant, policy_names
 from benchmarks.verdict import Verdict
 from benchmarks.verdicts import cost, mean, normalised_f1
@@ -107,7 +108,8 @@ def context(asked: Sequence[Asked]) -> dict[str, Any]:
 
 
 def report(found: Sequence[Examined], variants: Sequence[Variant]) -> dict[str, Any]:
-    """The figures: `policies` as written, the noise `floor`, and how often the exact run itself is wrong."""
+    """The figures: `policies` as written, the noise `floor`, what larger amounts change, and how often the exact run
+    itself is wrong."""
     columns = {variant.policy: [each.verdicts[variant] for each in found] for variant in variants}
     floor = [each.floor for each in found]
     return {
@@ -116,6 +118,7 @@ def report(found: Sequence[Examined], variants: Sequence[Variant]) -> dict[str, 
             for policy, column in columns.items()
         },
         "floor": quality_of(floor),
+        "rises": rises(columns, floor),
         "exact_wrong": mean(columns[EXACT], "wrong").to_json(),
     }
 

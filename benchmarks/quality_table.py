@@ -12,7 +12,10 @@ def quality_table(result: dict[str, Any]) -> Table:
         f"{result['context_tokens']:.0f} context tokens, conditioning {result['conditioning']}"
     )
     wrong = result["exact_wrong"]
-    caption = f"{result['machine']}. The exact run's own answer is wrong: {_share(wrong)} (n = {wrong['n']})."
+    caption = (
+        f"{result['machine']}. The exact run's own answer is wrong: {_share(wrong)} (n = {wrong['n']}). "
+        f"{_rises(result['rises'])}"
+    )
     columns = (
         "policy",
         "KL mean",
@@ -36,6 +39,13 @@ def quality_table(result: dict[str, Any]) -> Table:
         else:
             table.add_row(*_quality(name, row), "", "", _share(row["effective_recompute"]))
     return table
+
+
+def _rises(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "No policy was measured with two amounts."
+    falls = [f"{row['measure']} from {row['smaller']} to {row['larger']}" for row in rows if row["falls"]]
+    return f"A larger amount is worse: {', '.join(falls)}." if falls else "No larger amount is worse beyond noise."
 
 
 def _quality(name: str, row: dict[str, Any]) -> list[str]:

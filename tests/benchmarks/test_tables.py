@@ -55,6 +55,7 @@ def test_quality_shows_policies_the_floor_and_what_comes_from_outside() -> None:
     assert "prefix-cache (hits 5.0%)" in text
     assert "no data" in text
     assert "wrong: 100.0% (n = 1)" in text
+    assert "No policy was measured with two amounts." in text
 
 
 def test_the_gate_shows_what_was_chosen_and_on_what_grounds() -> None:
