@@ -95,8 +95,10 @@ def forced(model: DenseModel, exact: ExactRun, cache: ScatterCache) -> Tensor:
     return model.log_probabilities(hidden[len(exact.question) - 1 :])
 
 
-def ask(model: DenseModel, exact: ExactRun, cache: ScatterCache) -> Watch:
-    """Run the question's tokens over a context's keys and values, watching its queries."""
+def ask(model: DenseModel, exact: ExactRun, cache: ScatterCache, ahead: int = 0) -> Watch:
+    """Run the question's tokens, and the first `ahead` of the answer, over a context's keys and values, watching their
+    queries."""
     watch = Watch()
-    model.forward(cache, exact.question, torch.arange(exact.context, len(exact.ids)), watch=watch)
+    ids = torch.cat([exact.question, exact.answer[:ahead]])
+    model.forward(cache, ids, torch.arange(exact.context, exact.context + len(ids)), watch=watch)
     return watch

@@ -20,11 +20,13 @@ _KEYS_ALONE, _VALUES_ALONE = 2, 3
 
 @dataclass(frozen=True)
 class Fused:
-    """`fresh`: share of the context's tokens that were recomputed; `runs`: contiguous stretches they make."""
+    """`fresh`: share of the context's tokens that were recomputed; `runs`: contiguous stretches they make.
+    `left`: (context,) bool, what of later chunks was not."""
 
     cache: ScatterCache
     fresh: float
     runs: int
+    left: Tensor
 
 
 class Fusing:
@@ -40,7 +42,7 @@ class Fusing:
 
     def __call__(self, variant: Variant) -> Fused:
         if variant.selector == "none":
-            return Fused(self._base, 0.0, 0)
+            return Fused(self._base, 0.0, 0, self._allowed)
         cache = self._copy(variant.options)
         if variant.selector == "cacheblend-released":
             fresh = self._as_released(cache, variant)
@@ -50,7 +52,9 @@ class Fusing:
         else:
             fresh = self._selected(cache, variant)
         runs = int((fresh[1:] != fresh[:-1] + 1).sum()) + 1
-        return Fused(cache, len(fresh) / self._exact.context, runs)
+        left = self._allowed.clone()
+        left[fresh] = False
+        return Fused(cache, len(fresh) / self._exact.context, runs, left)
 
     def _copy(self, options: Options) -> ScatterCache:
         if options.follow < 0:
@@ -70,7 +74,7 @@ class Fusing:
             if variant.selector in {"head", "rest"}:
                 chosen = self._by_place(variant.selector, int(variant.amount))
             else:
-                watch = self._asked(cache if stage else None)
+                watch = self._asked(cache if stage else None, options.ahead)
                 worth = self._worth(variant.selector, options, watch, cache)
                 part = budget * (stage + 1) // options.stages - budget * stage // options.stages
                 heads = self._chunk_heads(options.head) if stage == 0 else []
@@ -103,9 +107,9 @@ class Fusing:
         chunks = self._exact.chunk_segments[1:]
         return [at for segment in chunks for at in range(segment.start, min(segment.end, segment.start + tokens))]
 
-    def _asked(self, cache: ScatterCache | None) -> Watch:
-        if cache is not None:
-            return ask(self._model, self._exact, cache)
+    def _asked(self, cache: ScatterCache | None, ahead: int) -> Watch:
+        if cache is not None or ahead:
+            return ask(self._model, self._exact, self._base if cache is None else cache, ahead)
         if self._watch is None:
             self._watch = ask(self._model, self._exact, self._base)
         return self._watch

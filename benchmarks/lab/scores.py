@@ -6,21 +6,21 @@ import torch
 from torch import Tensor
 
 
-def attention(queries: Tensor, keys: Tensor, context: int) -> Tensor:
-    """The question's attention to the context in one layer.
+def attention(queries: Tensor, keys: Tensor, context: int, between: int = 0) -> Tensor:
+    """The attention of the question, or of what is behind it, to the context in one layer.
 
     Args:
-        queries: (heads, rows, head_dim), rotated; the rows stand right behind the context.
-        keys: (kv_heads, context + rows or more, head_dim), rotated.
+        queries: (heads, rows, head_dim), rotated; the rows stand `between` tokens behind the context.
+        keys: (kv_heads, context + between + rows or more, head_dim), rotated.
     Returns: (heads, rows, context) float32: shares of all that a row sees, question included.
     """
     heads, rows, dim = queries.shape
     group = heads // len(keys)
-    end = context + rows
+    end = context + between + rows
     logits = queries.reshape(len(keys), group * rows, dim) @ keys[:, :end].transpose(1, 2) * dim**-0.5
     logits = logits.view(heads, rows, end)
     future = torch.ones(rows, rows, dtype=torch.bool).triu(1)
-    logits[:, :, context:].masked_fill_(future, -torch.inf)
+    logits[:, :, context + between :].masked_fill_(future, -torch.inf)
     shares: Tensor = logits.softmax(-1)[:, :, :context]
     return shares
 

@@ -14,6 +14,7 @@ from benchmarks.lab.library import Library
 from benchmarks.lab.metrics import Closeness, bootstrap, closeness, paired_bootstrap
 from benchmarks.lab.packing import pack
 from benchmarks.lab.places import Place, places
+from benchmarks.lab.reading_on import read_on
 from benchmarks.lab.variant import Variant
 from generator.chat import ChatTokenizer
 from generator.preamble import Preamble
@@ -86,6 +87,9 @@ class Study:
 
     def _outcome(self, exact: ExactRun, fusing: Fusing, variant: Variant) -> Outcome:
         fused = fusing(variant)
+        if variant.options.on:
+            rows, share = read_on(self._model, exact, fused, variant.options)
+            return Outcome(closeness(exact.log_probabilities, rows), fused.fresh + share, fused.runs)
         found = closeness(exact.log_probabilities, forced(self._model, exact, fused.cache))
         return Outcome(found, fused.fresh, fused.runs)
 

@@ -25,6 +25,9 @@ class Options:
     follow: within the forward, move the rest of each chunk by its fresh tokens' mean change, values by that many
         percent of it; -1: not at all.  sample: one of so many chosen positions is of an even sample, 0: none.
     stages: choose in that many steps, looking again after each.
+    ahead: so many tokens of the exact answer ask beside the question, which no real system can know; 0: none.
+    on: `FIRST-LAST/N`: before each of these tokens of the answer N thousandths of the context are made fresh, chosen
+        by what the answer's tokens so far looked at; empty: not at all.
     patch: take the chosen positions from the exact run instead of recomputing them over the mixture; 2: keys alone,
         3: values alone.
     """
@@ -42,6 +45,8 @@ class Options:
     follow: int = -1
     sample: int = 0
     stages: int = 1
+    ahead: int = 0
+    on: str = ""
     patch: int = 0
 
 

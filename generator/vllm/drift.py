@@ -46,6 +46,19 @@ class _Chunks:
     slots: Tensor
     counts: Tensor
     layers: dict[int, "_Layer"] = field(default_factory=dict)
+    _memory: dict[tuple[str, torch.Size], Tensor] = field(default_factory=dict)
+
+    def loaded(self, index: int) -> tuple[Tensor, Tensor]:
+        """What was loaded in one layer: keys and values, (tokens, kv_heads, head_dim), until the next call."""
+        keys = self._joined("keys", [placed.kv.keys[index] for placed in self.placed])
+        return keys, self._joined("values", [placed.kv.values[index] for placed in self.placed])
+
+    def _joined(self, kind: str, parts: list[Tensor]) -> Tensor:
+        """One behind the other, in the same memory for all layers: new memory takes longer than the copy."""
+        memory = self._memory.get((kind, parts[0].shape[1:]))
+        if memory is not None:
+            return torch.cat(parts, out=memory)
+        return self._memory.setdefault((kind, parts[0].shape[1:]), torch.cat(parts))
 
 
 @dataclass
@@ -160,8 +173,7 @@ def _moved(
     cos, sin = rotary.cos_sin(chunks.positions[at])
     plain = unrotate_keys(fresh_keys, cos, sin, neox=rotary.neox, rotary_dim=rotary.rotary_dim)
     told = chunks.layers.setdefault(index, _Layer(*torch.zeros(2, count, *key.shape[1:])))
-    cached = [(placed.kv.keys[index], placed.kv.values[index]) for placed in chunks.placed]
-    keys, values = (torch.cat(each) for each in zip(*cached, strict=True))
+    keys, values = chunks.loaded(index)
     told.keys += summed_changes(plain, keys[at], own, count)
     told.values += summed_changes(fresh_values, values[at], own, count)
     _move(keys, chunks.placed, drift(told.keys, chunks.counts))
