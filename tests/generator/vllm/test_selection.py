@@ -19,7 +19,7 @@ from kvstore.store import Hit
 QUESTION = random_ids(95, 12)
 SEPARATOR = [7, 8, 9]
 SCORED = ["impact", "hkvd"]
-SLACK = 4
+SLACK = 8
 """What the filling of gaps may leave of a budget."""
 
 
