@@ -20,10 +20,6 @@ class FollowingCache(ScatterCache):
         self._segments = segments
         self._part = part
 
-    def settle(self) -> None:
-        """Nothing follows what is written from now on."""
-        self._segments = []
-
     def update(self, keys: Tensor, values: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         rows = self._positions
         for segment in self._segments:

@@ -9,7 +9,6 @@ from app.core.errors import BadInput
 from benchmarks.lab.choosing import choose
 from benchmarks.lab.dense import DenseModel, Watch
 from benchmarks.lab.exact import ExactRun
-from benchmarks.lab.following import FollowingCache
 from benchmarks.lab.fusing import Fused
 from benchmarks.lab.scores import attention, pooled
 from benchmarks.lab.variant import Options, layer_numbers
@@ -29,9 +28,8 @@ def read_on(model: DenseModel, exact: ExactRun, fused: Fused, options: Options) 
     if not found:
         raise BadInput(f"“{options.on}” does not say when to read on.", "Write +on=FIRST-LAST/N, like +on=1-8/10.")
     steps, part = range(int(found[1]), int(found[2]) + 1), round(int(found[3]) / 1000 * exact.context)
-    cache, left = fused.cache, fused.left.clone()
-    if isinstance(cache, FollowingCache):
-        cache.settle()
+    # A plain copy: nothing follows what is written from now on.
+    cache, left = fused.cache.copy(), fused.left.clone()
     worth = torch.zeros(exact.context)
     ids, at, made = exact.question, exact.context, 0
     rows = []
@@ -46,10 +44,10 @@ def read_on(model: DenseModel, exact: ExactRun, fused: Fused, options: Options) 
         hidden = model.forward(cache, ids, torch.arange(at, at + len(ids)), watch=watch)
         assert hidden is not None
         rows.append(model.log_probabilities(hidden[-1:]))
-        if step:
-            for layer in layer_numbers(options.layers, model.layers):
-                shares = attention(watch.queries[layer], cache.keys[layer], exact.context, at - exact.context)
-                worth += pooled(shares, pool=options.pool, pick=options.pick, among=None)
         at += len(ids)
+        for layer in layer_numbers(options.layers, model.layers):
+            last = watch.queries[layer][:, -1:]
+            shares = attention(last, cache.keys[layer], exact.context, at - 1 - exact.context)
+            worth += pooled(shares, pool=options.pool, pick=options.pick, among=None)
         ids = exact.answer[step : step + 1]
     return torch.cat(rows), made / exact.context

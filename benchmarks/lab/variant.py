@@ -27,7 +27,7 @@ class Options:
     stages: choose in that many steps, looking again after each.
     ahead: so many tokens of the exact answer ask beside the question, which no real system can know; 0: none.
     on: `FIRST-LAST/N`: before each of these tokens of the answer N thousandths of the context are made fresh, chosen
-        by what the answer's tokens so far looked at; empty: not at all.
+        by what each token so far looked at, from the question's last on; empty: not at all.
     patch: take the chosen positions from the exact run instead of recomputing them over the mixture; 2: keys alone,
         3: values alone.
     """
