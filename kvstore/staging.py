@@ -34,7 +34,7 @@ def staged_path(directory: Path, key: str) -> Path:
 def write_staged(directory: Path, identity: BlobIdentity, kv: ChunkKV) -> Path:
     """Write a capture; it appears whole or not at all, and replaces an earlier one. Raises: OSError."""
     tensors = {
-        f"{kind}.{layer}": _own(tensor)
+        f"{kind}.{layer}": tensor.detach().clone(memory_format=torch.contiguous_format)
         for kind, of_layers in (("keys", kv.keys), ("values", kv.values))
         for layer, tensor in enumerate(of_layers)
     }
@@ -84,13 +84,6 @@ def sweep_staging(directory: Path, older_than_seconds: float, now: float) -> int
             path.unlink(missing_ok=True)
             swept += 1
     return swept
-
-
-def _own(tensor: Tensor) -> Tensor:
-    """In memory of its own, which is what safetensors writes."""
-    if tensor.is_contiguous() and tensor.untyped_storage().nbytes() == tensor.nbytes:
-        return tensor.detach()
-    return tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
 def _identity(fields: dict[str, str]) -> BlobIdentity:

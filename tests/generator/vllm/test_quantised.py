@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from fusion_rig import Rig, distance, random_ids, request_for, segments_of
-from quantised_models import save_quantised_model
+from quantised_models import AVX512, save_quantised_model
 from tiny_models import save_tiny_model
 
 from generator.fusion_request import Segment
@@ -17,7 +17,7 @@ FIRST_PLACE = 5e-3
 
 @pytest.fixture(
     scope="module",
-    params=[("llama", "bfloat16"), ("gptq-w4a16", "bfloat16"), ("int8-w8a8", "float32")],
+    params=[("llama", "bfloat16"), ("int8-w8a8", "float32"), *([("gptq-w4a16", "bfloat16")] if AVX512 else [])],
     ids="-".join,
 )
 def any_precision(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
