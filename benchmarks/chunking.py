@@ -26,8 +26,6 @@ from retrieval.embedding import Embedder
 from retrieval.parsing import parse
 from retrieval.tokenizer import TokenEncoder
 
-_BATCH = 64
-
 
 @dataclass(frozen=True)
 class Place:
@@ -117,8 +115,7 @@ def _library(
     for name, text in texts.items():
         chunks = split(parse(text.encode(), f"{name}.md"), tokenizer, size)
         places += [Place(name, chunk.start, chunk.end, len(chunk.token_ids)) for chunk in chunks]
-        for start in range(0, len(chunks), _BATCH):
-            vectors += embedder.embed_texts([chunk.text for chunk in chunks[start : start + _BATCH]])
+        vectors += embedder.embed_texts([chunk.text for chunk in chunks])
     return places, np.array(vectors)
 
 

@@ -60,7 +60,7 @@ def soak(
         asked = turns(seed, questions, len(pieces), chunks)
         run = asyncio.run(_soak(engine, pieces, asked, concurrency, seed, progress))
     result = {
-        **provenance(settings.model, settings.dtype),
+        **provenance(settings.model, settings.effective_dtype),
         "questions": questions,
         "concurrency": concurrency,
         "seed": seed,

@@ -31,13 +31,12 @@ def read_on(model: DenseModel, exact: ExactRun, fused: Fused, options: Options) 
     # A plain copy: nothing follows what is written from now on.
     cache, left = fused.cache.copy(), fused.left.clone()
     worth = torch.zeros(exact.context)
-    ids, at, made = exact.question, exact.context, 0
+    ids, at = exact.question, exact.context
     rows = []
     for step in range(len(exact.answer)):
         if step in steps:
-            chosen = choose(worth.masked_fill(~left, 0), left, part)
+            chosen = choose(worth, left, part)
             left[chosen] = False
-            made += len(chosen)
             if len(chosen):
                 model.forward(cache, exact.ids[chosen], chosen)
         watch = Watch()
@@ -50,4 +49,4 @@ def read_on(model: DenseModel, exact: ExactRun, fused: Fused, options: Options) 
             shares = attention(last, cache.keys[layer], exact.context, at - 1 - exact.context)
             worth += pooled(shares, pool=options.pool, pick=options.pick, among=None)
         ids = exact.answer[step : step + 1]
-    return torch.cat(rows), made / exact.context
+    return torch.cat(rows), int((fused.left & ~left).sum()) / exact.context

@@ -13,7 +13,6 @@ from torch import Tensor
 AVX512 = torch.cpu._is_avx512_supported()
 """Without it vLLM's CPU build multiplies no 4-bit weights and keeps no KV in fp8: it refuses such models itself."""
 
-
 _GROUP = 32
 _NIBBLES = torch.arange(8) * 4
 
