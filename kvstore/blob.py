@@ -1,15 +1,17 @@
 """Chunk KV as one self-describing run of bytes. The format: docs/blob-format.md.
 
-    data = encode_blob(kv, identity, LOSSLESS)
+    data = encode_blob(kv, identity, codec)
     blob = Blob.parse(data)
     blob.check(wanted)
-    keys, values = blob.layer(0)
+    keys, values = blob.layer(0, codecs.of(blob))
 
 Nothing in a blob is believed before it is checked: not a length, not an offset, not a shape.
 """
 
 import math
 import struct
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -17,13 +19,13 @@ import xxhash
 from torch import Tensor
 
 from kvstore.chunk_kv import ChunkKV
-from kvstore.codec import Codec, codec_by_id
+from kvstore.codecs.base import Codec, SectionJob
+from kvstore.codecs.expansion import most_expansion
 from kvstore.errors import CorruptBlob
 from kvstore.header import FIXED_BYTES, LAYER_BYTES, Geometry, Header
 from kvstore.identity import BlobIdentity
 from kvstore.sections import (
     ENTRY_BYTES,
-    TOKENS_PER_SECTION,
     Section,
     count_sections,
     pack_table,
@@ -36,21 +38,22 @@ _ALIGNMENT = 64
 
 
 def encode_blob(kv: ChunkKV, identity: BlobIdentity, codec: Codec) -> bytes:
-    """The blob of `kv`.
+    """The blob of `kv`; `identity` is given the codec's profile.
 
-    Raises: TooLarge beyond the limits of the format.
+    Raises: TooLarge beyond the limits of the format; BadChunkKV for what the codec cannot hold.
     """
+    if codec.profile_id:
+        identity = replace(identity, profile_id=codec.profile_id)
     geometry = Geometry(
         n_tokens=kv.n_tokens,
         layers=tuple((keys.shape[1], keys.shape[2]) for keys in kv.keys),
-        key_dtype=kv.keys[0].dtype,
-        value_dtype=kv.values[0].dtype,
+        key_dtype=codec.decoded_dtype(kv.keys[0].dtype),
+        value_dtype=codec.decoded_dtype(kv.values[0].dtype),
     )
     sections = [
-        codec.encode_section(run)
-        for layer in zip(kv.keys, kv.values, strict=True)
-        for tensor in layer
-        for run in torch.split(tensor, TOKENS_PER_SECTION)
+        section
+        for layer, (keys, values) in enumerate(zip(kv.keys, kv.values, strict=True))
+        for section in codec.encode_layer(layer, keys, values)
     ]
     lengths = [len(section) for section in sections]
     header_bytes = _header_bytes(geometry)
@@ -62,13 +65,13 @@ def encode_blob(kv: ChunkKV, identity: BlobIdentity, codec: Codec) -> bytes:
 class Blob:
     """A parsed blob over `data`, which it does not copy. Its layers may be decoded from several threads at once."""
 
-    def __init__(self, data: bytes | memoryview, header: Header, codec: Codec, sections: list[Section]) -> None:
+    def __init__(self, data: bytes | memoryview, header: Header, sections: list[Section]) -> None:
         self._view = memoryview(data).cast("B")
         self._geometry = header.geometry
         self._sections = sections
         self.data = data
         self.identity = header.identity
-        self.codec = codec
+        self.codec_id = header.codec_id
 
     @classmethod
     def parse(cls, data: bytes | memoryview) -> "Blob":
@@ -85,10 +88,9 @@ class Blob:
         table_end = header_bytes - _CHECKSUM.size
         if _CHECKSUM.unpack_from(view, table_end)[0] != xxhash.xxh3_64_intdigest(view[:table_end]):
             raise CorruptBlob("The header's checksum is wrong.")
-        codec = codec_by_id(header.codec_id)
         table = view[FIXED_BYTES + LAYER_BYTES * len(geometry.layers) : table_end]
-        sections = unpack_table(table, geometry, header_bytes, header.total_bytes, codec.most_expansion)
-        return cls(data, header, codec, sections)
+        sections = unpack_table(table, geometry, header_bytes, header.total_bytes, most_expansion(header.codec_id))
+        return cls(data, header, sections)
 
     @property
     def n_tokens(self) -> int:
@@ -107,7 +109,7 @@ class Blob:
         for section in self._sections:
             self._checked(section)
 
-    def layer(self, layer: int) -> tuple[Tensor, Tensor]:
+    def layer(self, layer: int, codec: Codec) -> tuple[Tensor, Tensor]:
         """Keys and values of one layer, each (tokens, kv_heads, head_dim), freshly allocated.
 
         Raises: CorruptBlob when a checksum or a section is wrong; IndexError beyond the last layer.
@@ -115,11 +117,11 @@ class Blob:
         shape = (self.n_tokens, *self._geometry.layers[layer])
         keys = torch.empty(shape, dtype=self._geometry.key_dtype)
         values = torch.empty(shape, dtype=self._geometry.value_dtype)
-        self._decode_layer(layer % self.n_layers, keys, values)
+        codec.decode(list(self._jobs(layer % self.n_layers, keys, values)))
         return keys, values
 
-    def decode(self) -> ChunkKV:
-        """All layers; the tensors lie side by side in one allocation. Raises: CorruptBlob."""
+    def allocate(self) -> ChunkKV:
+        """Room for all layers, side by side in one allocation, for `decode_layers`."""
         keys: list[Tensor] = []
         values: list[Tensor] = []
         # One large NumPy array gets huge pages from the kernel; page faults would cost more than decoding.
@@ -132,17 +134,25 @@ class Blob:
                 end = start + math.prod(shape) * dtype.itemsize
                 tensors.append(memory[start:end].view(dtype).view(shape))
                 start = -(-end // _ALIGNMENT) * _ALIGNMENT
-        for layer in range(self.n_layers):
-            self._decode_layer(layer, keys[layer], values[layer])
         return ChunkKV(tuple(keys), tuple(values))
 
-    def _decode_layer(self, layer: int, keys: Tensor, values: Tensor) -> None:
+    def decode_layers(self, layers: Iterable[int], kv: ChunkKV, codec: Codec) -> None:
+        """Decode these layers into `kv`, which `allocate` made, and leave the others alone. Raises: CorruptBlob."""
+        codec.decode([job for layer in layers for job in self._jobs(layer, kv.keys[layer], kv.values[layer])])
+
+    def decode(self, codec: Codec) -> ChunkKV:
+        """All layers. Raises: CorruptBlob."""
+        kv = self.allocate()
+        self.decode_layers(range(self.n_layers), kv, codec)
+        return kv
+
+    def _jobs(self, layer: int, keys: Tensor, values: Tensor) -> Iterable[SectionJob]:
         runs = runs_per_layer(self._geometry)
         for kind, out in enumerate((keys, values)):
             first = (2 * layer + kind) * runs
             for section in self._sections[first : first + runs]:
                 run = out[section.first_token : section.first_token + section.tokens]
-                self.codec.decode_section(self._checked(section), run.dtype, tuple(run.shape), out=run)
+                yield SectionJob(layer, kind, self._checked(section), run)
 
     def _checked(self, section: Section) -> memoryview:
         data = self._view[section.offset : section.offset + section.length]

@@ -5,6 +5,7 @@ from threading import Lock
 
 from kvstore.chunk_kv import ChunkKV
 from kvstore.identity import BlobIdentity
+from kvstore.levels import at_all_levels
 
 
 class DecodedChunks:
@@ -58,9 +59,11 @@ class DecodedChunks:
                 self._drop(next(iter(self._entries)))
 
     def delete(self, tenant: str, keys: list[str]) -> None:
+        """Forget chunks at every level. Raises: BadName."""
+        stored = at_all_levels(keys)
         with self._lock:
             self._deletions += 1
-            for key in keys:
+            for key in stored:
                 self._drop((tenant, key))
 
     def _drop(self, name: tuple[str, str]) -> None:

@@ -3,11 +3,13 @@
     PrereadError
     ├── CorruptBlob        500  the bytes are not a whole, valid blob
     ├── ForeignBlob        500  a valid blob, but of other tokens, another model, preamble, reading or profile
+    ├── StaleProfile       500  a valid blob, coded with a profile that is not here any more
     ├── CorruptStaging     500  a staged capture is missing, incomplete or damaged
     ├── BadInput
     │   ├── BadTokenIds    422  not a sequence of unsigned 32-bit integers
     │   ├── BadName        422  a tenant, key or hash that is not spelled as one
-    │   ├── BadChunkKV     422  tensors that do not make up chunk KV
+    │   ├── BadChunkKV     422  tensors that do not make up chunk KV, or that a codec cannot hold
+    │   ├── BadProfile     422  a model profile that cannot be read, does not fit, or lacks what is asked of it
     │   └── TooLarge       422  more than the format or a tier can hold
     └── Unavailable
         └── TierDown       503  a storage tier does not answer
@@ -26,6 +28,10 @@ class ForeignBlob(PrereadError):
     code = "foreign_blob"
 
 
+class StaleProfile(PrereadError):
+    code = "stale_profile"
+
+
 class CorruptStaging(PrereadError):
     code = "corrupt_staging"
 
@@ -40,6 +46,10 @@ class BadName(BadInput):
 
 class BadChunkKV(BadInput):
     code = "bad_chunk_kv"
+
+
+class BadProfile(BadInput):
+    code = "bad_profile"
 
 
 class TooLarge(BadInput):

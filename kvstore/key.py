@@ -7,6 +7,7 @@ from hashlib import blake2b
 import numpy as np
 
 from kvstore.errors import BadTokenIds
+from kvstore.names import checked_key
 
 _LARGEST_ID = 2**32 - 1
 
@@ -40,6 +41,11 @@ def chunk_key(model_fingerprint: str, preamble_ids: Sequence[int], chunk_ids: Se
     return digest.hexdigest()
 
 
+def compact_key(key: str) -> str:
+    """The key of the smaller blob that the chunk KV under `key` may also be stored as. Raises: BadName."""
+    return blake2b(bytes.fromhex(checked_key(key)), digest_size=32, person=b"preread.compact").hexdigest()
+
+
 def _packed(ids: Sequence[int]) -> bytes:
     array = np.asarray(ids)
     if array.size == 0:
@@ -51,4 +57,4 @@ def _packed(ids: Sequence[int]) -> bytes:
     return array.astype("<u4").tobytes()
 
 
-__all__ = ["Reading", "chunk_key", "ids_hash"]
+__all__ = ["Reading", "chunk_key", "compact_key", "ids_hash"]

@@ -25,8 +25,8 @@ def explain_miss(
     ready = record if record is not None and record.state is ReadingState.READY else None
     if ready is not None and expected.profile_id and ready.profile_id != expected.profile_id:
         return MissReason.STALE_PROFILE
-    if store_reason is StoreMiss.CORRUPT:
-        return MissReason.CORRUPT
+    if store_reason in {StoreMiss.CORRUPT, StoreMiss.STALE_PROFILE, StoreMiss.LOAD_TIMEOUT}:
+        return MissReason(store_reason)
     if record is not None and record.state is ReadingState.STALE:
         return MissReason.STALE_PASSAGE
     if ready is None:

@@ -4,10 +4,12 @@ from enum import StrEnum
 
 
 class StoreMiss(StrEnum):
-    """What the store alone can tell."""
+    """What the store alone can tell, and whoever loads from it: LOAD_TIMEOUT, it would have taken too long."""
 
     ABSENT = "absent"
     CORRUPT = "corrupt"
+    LOAD_TIMEOUT = "load_timeout"
+    STALE_PROFILE = "stale_profile"
     TIER_DOWN = "tier_down"
 
 

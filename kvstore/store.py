@@ -2,9 +2,10 @@
 
     found = store.get(tenant, expected)
     if isinstance(found, Hit):
-        keys, values = found.blob.layer(0)
+        keys, values = found.blob.layer(0, codecs.of(found.blob))
 
-What the store hands out is whole and is what was asked for; all else is a miss.
+What the store hands out is whole and is what was asked for; all else is a miss. A chunk may be stored at several levels
+(`kvstore.levels`): each is got and put by itself, but all are deleted together.
 """
 
 import logging
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from kvstore.blob import Blob
 from kvstore.errors import CorruptBlob, ForeignBlob, TierDown, TooLarge
 from kvstore.identity import BlobIdentity
+from kvstore.levels import at_all_levels
 from kvstore.reasons import StoreMiss
 from kvstore.tiers.base import Tier, TierStats
 
@@ -33,6 +35,14 @@ class Miss:
     """`reason`: corrupt if a bad blob was found; else tier_down if a tier that might have had it is; else absent."""
 
     reason: StoreMiss
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a blob lies first, and how long it is."""
+
+    tier: str
+    nbytes: int
 
 
 class ChunkStore:
@@ -91,17 +101,18 @@ class ChunkStore:
         return tuple(taken)
 
     def delete(self, tenant: str, keys: Iterable[str]) -> int:
-        """Forget `keys` in every tier of this store; another process's memory tier is out of reach.
+        """Forget the chunks of `keys` at every level in every tier of this store; another process's memory tier is out
+        of reach.
 
-        Returns: how many keys were found in some tier.
-        Raises: TierDown after all other tiers have deleted: call again when it is back.
+        Returns: how many of `keys` were found at some level in some tier.
+        Raises: TierDown after all other tiers have deleted: call again when it is back. BadName.
         """
-        asked = list(keys)
+        stored = at_all_levels(keys)
         found: set[str] = set()
         down: TierDown | None = None
         for tier in reversed(self._tiers):  # the order `_promote` relies on
             try:
-                found.update(key for key in asked if tier.delete(tenant, key))
+                found.update(key for name, key in stored.items() if tier.delete(tenant, name))
             except TierDown as error:
                 down = error
         if down is not None:
@@ -109,13 +120,14 @@ class ChunkStore:
         return len(found)
 
     def contains(self, tenant: str, keys: Iterable[str]) -> set[str]:
-        """Those of `keys` that some tier holds, unverified. Raises: TierDown when no tier answers."""
+        """Those of `keys` that some tier holds at some level, unverified. Raises: TierDown when no tier answers."""
         missing = set(keys)
         found: set[str] = set()
         down: list[TierDown] = []
         for tier in self._tiers:
             try:
-                here = tier.contains(tenant, missing)
+                stored = at_all_levels(missing)
+                here = {stored[name] for name in tier.contains(tenant, stored)}
             except TierDown as error:
                 logger.warning("Passing over the %s tier: %s", tier.name, error)
                 down.append(error)
@@ -124,6 +136,20 @@ class ChunkStore:
             missing -= here
         if down and len(down) == len(self._tiers):
             raise down[0]
+        return found
+
+    def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, Stored]:
+        """Of the blobs under exactly these keys, unverified; tiers that do not answer are passed over."""
+        missing = set(keys)
+        found: dict[str, Stored] = {}
+        for tier in self._tiers:
+            try:
+                here = tier.sizes(tenant, missing)
+            except TierDown as error:
+                logger.warning("Passing over the %s tier: %s", tier.name, error)
+                continue
+            found |= {key: Stored(tier.name, nbytes) for key, nbytes in here.items()}
+            missing -= here.keys()
         return found
 
     def stats(self) -> tuple[TierStats, ...]:
@@ -164,4 +190,4 @@ def _promote(blob: Blob, source: Tier, faster: Tier, tenant: str) -> None:
         logger.info("Not copied to the %s tier: %s", faster.name, error)
 
 
-__all__ = ["ChunkStore", "Hit", "Miss"]
+__all__ = ["ChunkStore", "Hit", "Miss", "Stored"]

@@ -41,6 +41,9 @@ class Tier(Protocol):
     def contains(self, tenant: str, keys: Iterable[str]) -> set[str]:
         """Those of `keys` that `get` would find, leaving their age as it is."""
 
+    def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
+        """Bytes of those of `keys` that `get` would find, leaving their age as it is."""
+
     def stats(self) -> TierStats: ...
 
 

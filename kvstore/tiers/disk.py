@@ -81,6 +81,11 @@ class DiskTier:
         with self._answering():
             return {key for key in keys if self._path(tenant, key).is_file()}
 
+    def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
+        with self._answering():
+            found = {key: _size(self._path(tenant, key)) for key in keys}
+        return {key: size for key, size in found.items() if size is not None}
+
     def stats(self) -> TierStats:
         with self._answering():
             sizes = [blob.size for blob in self._blobs()]
@@ -138,6 +143,13 @@ class _StoredBlob:
     path: Path
     size: int
     used_ns: int
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
 
 
 def _unlink(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """Blobs in Redis, for engines on several machines."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import redis
@@ -76,9 +76,15 @@ class RedisTier:
                 pipeline.exists(_name(tenant, key))
             return {key for key, found in zip(asked, pipeline.execute(), strict=True) if found}
 
+    def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
+        asked = list(keys)
+        names = [_name(tenant, key) for key in asked]
+        with self._answering():
+            return {key: size for key, size in zip(asked, self._lengths(names), strict=True) if size}
+
     def stats(self) -> TierStats:
         with self._answering():
-            sizes = [size for names in self._batches() for size in self._sizes(names)]
+            sizes = [size for names in self._batches() for size in self._lengths(names) if size]
             limit = int(self._client.info("memory").get("maxmemory", 0))
         return TierStats(self.name, len(sizes), sum(sizes), limit or None)
 
@@ -94,11 +100,12 @@ class RedisTier:
                 batch = []
         yield batch
 
-    def _sizes(self, names: list[bytes]) -> list[int]:
+    def _lengths(self, names: Sequence[str | bytes]) -> list[int]:
+        """Of values under these names; 0 where there is none."""
         with self._client.pipeline(transaction=False) as pipeline:
             for name in names:
                 pipeline.strlen(name)
-            return [size for size in pipeline.execute() if size]
+            return list(pipeline.execute())
 
     @contextmanager
     def _answering(self) -> Iterator[None]:

@@ -49,6 +49,10 @@ class MemoryTier:
         with self._lock:
             return {key for key in keys if _entry(tenant, key) in self._entries}
 
+    def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
+        with self._lock:
+            return {key: len(self._entries[entry]) for key in keys if (entry := _entry(tenant, key)) in self._entries}
+
     def stats(self) -> TierStats:
         with self._lock:
             return TierStats(self.name, len(self._entries), self._bytes, self._limit_bytes)

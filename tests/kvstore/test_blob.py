@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 from kv_samples import BF16, F16, F32, make_identity, make_kv, same_bits
 
 from kvstore.blob import Blob, encode_blob
-from kvstore.codec import LOSSLESS, RAW
+from kvstore.codecs.codecs import LOSSLESS, RAW, Codecs
 from kvstore.errors import CorruptBlob, ForeignBlob, TooLarge
 from kvstore.header import MAX_TOKENS, Geometry
 from kvstore.key import Reading
+from kvstore.profiles import Profiles
 
 CODECS = st.sampled_from([RAW, LOSSLESS])
 DTYPES = st.sampled_from([BF16, F16, F32])
 SHAPES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 9)), min_size=1, max_size=4)
 IDENTITY = make_identity()
+CODECS_KNOWN = Codecs(Profiles([]))
 SAMPLES = {codec: encode_blob(make_kv(n_tokens=300), IDENTITY, codec) for codec in (RAW, LOSSLESS)}
 ONE_SECTION_EACH = encode_blob(make_kv(n_tokens=4, layers=((1, 4),)), IDENTITY, RAW)
 
@@ -41,7 +43,7 @@ def resealed(data: bytes, patches: dict[int, bytes]) -> bytes:
 def decode_all(data: bytes):
     blob = Blob.parse(data)
     blob.check(IDENTITY)
-    return blob.decode()
+    return blob.decode(CODECS_KNOWN.of(blob))
 
 
 @given(CODECS, DTYPES, DTYPES, SHAPES, st.sampled_from([1, 2, 255, 256, 257, 512, 600]))
@@ -49,7 +51,7 @@ def test_what_went_in_comes_out_bit_for_bit(codec, key_dtype, value_dtype, layer
     kv = make_kv(n_tokens, tuple(layers), key_dtype, value_dtype)
     blob = Blob.parse(encode_blob(kv, IDENTITY, codec))
     assert (blob.n_tokens, blob.n_layers) == (kv.n_tokens, kv.n_layers)
-    assert same_bits(blob.decode(), kv)
+    assert same_bits(blob.decode(codec), kv)
 
 
 @pytest.mark.parametrize("codec", [RAW, LOSSLESS])
@@ -57,12 +59,12 @@ def test_a_layer_decodes_alone(codec):
     kv = make_kv(n_tokens=300, layers=((2, 8), (1, 4), (3, 2)))
     blob = Blob.parse(encode_blob(kv, IDENTITY, codec))
     for layer in range(3):
-        keys, values = blob.layer(layer)
+        keys, values = blob.layer(layer, codec)
         assert torch.equal(keys, kv.keys[layer])
         assert torch.equal(values, kv.values[layer])
-    assert torch.equal(blob.layer(-1)[0], kv.keys[2])
+    assert torch.equal(blob.layer(-1, codec)[0], kv.keys[2])
     with pytest.raises(IndexError):
-        blob.layer(3)
+        blob.layer(3, codec)
 
 
 @pytest.mark.parametrize("codec", [RAW, LOSSLESS])
@@ -70,7 +72,7 @@ def test_layers_decode_from_several_threads_at_once(codec):
     kv = make_kv(n_tokens=700, layers=((2, 32),) * 12)
     blob = Blob.parse(encode_blob(kv, IDENTITY, codec))
     with ThreadPoolExecutor(4) as threads:
-        decoded = list(threads.map(blob.layer, list(range(12)) * 3))
+        decoded = list(threads.map(lambda layer: blob.layer(layer, codec), list(range(12)) * 3))
     for number, (keys, values) in enumerate(decoded):
         assert torch.equal(keys, kv.keys[number % 12])
         assert torch.equal(values, kv.values[number % 12])
@@ -78,9 +80,9 @@ def test_layers_decode_from_several_threads_at_once(codec):
 
 def test_decoded_tensors_may_be_written_to_without_changing_the_blob():
     blob = Blob.parse(SAMPLES[RAW])
-    blob.decode().keys[0].zero_()
-    blob.layer(0)[1].zero_()
-    assert same_bits(blob.decode(), make_kv(n_tokens=300))
+    blob.decode(RAW).keys[0].zero_()
+    blob.layer(0, RAW)[1].zero_()
+    assert same_bits(blob.decode(RAW), make_kv(n_tokens=300))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_kv_of_many_equal_values_is_no_suspicious_expansion():
         tensor.zero_()
     data = encode_blob(zeros, IDENTITY, LOSSLESS)
     assert len(data) < 2000
-    assert same_bits(Blob.parse(data).decode(), zeros)
+    assert same_bits(Blob.parse(data).decode(LOSSLESS), zeros)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_sections_that_trade_their_bytes_are_corrupt():
     data = ONE_SECTION_EACH
     swapped = data[:-64] + data[-32:] + data[-64:-32]
     with pytest.raises(CorruptBlob):
-        Blob.parse(swapped).decode()
+        Blob.parse(swapped).decode(RAW)
 
 
 def test_a_small_blob_cannot_claim_a_large_shape():

@@ -10,7 +10,7 @@ from kv_samples import BF16, F16, F32, make_identity, make_kv
 
 from kvstore.blob import Blob, encode_blob
 from kvstore.chunk_kv import ChunkKV
-from kvstore.codec import LOSSLESS, RAW
+from kvstore.codecs.codecs import LOSSLESS, RAW
 from kvstore.key import Reading
 
 PAGE = (Path(__file__).parents[2] / "docs" / "blob-format.md").read_text()

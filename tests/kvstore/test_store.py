@@ -5,7 +5,7 @@ from kv_samples import make_identity, make_kv, same_bits
 from memory_tier import MemoryTier
 
 from kvstore.blob import encode_blob
-from kvstore.codec import LOSSLESS
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.errors import BadName, CorruptBlob, TierDown, TooLarge
 from kvstore.reasons import StoreMiss
 from kvstore.store import ChunkStore, Hit, Miss
@@ -55,7 +55,7 @@ def test_a_stored_blob_is_found(memory, disk):
     found = store.get("t", IDENTITY)
     assert isinstance(found, Hit)
     assert found.tier == "disk"
-    assert same_bits(found.blob.decode(), make_kv())
+    assert same_bits(found.blob.decode(LOSSLESS), make_kv())
 
 
 def test_a_hit_moves_into_the_faster_tiers(memory, shared, disk):
@@ -159,7 +159,7 @@ def test_a_new_blob_replaces_the_one_in_memory(memory, disk):
     store.put("t", DATA)
     store.get("t", IDENTITY)
     store.put("t", encode_blob(make_kv(seed=2), IDENTITY, LOSSLESS))
-    assert same_bits(store.get("t", IDENTITY).blob.decode(), make_kv(seed=2))
+    assert same_bits(store.get("t", IDENTITY).blob.decode(LOSSLESS), make_kv(seed=2))
 
 
 def test_a_deleted_blob_is_in_no_tier(memory, shared, disk):
