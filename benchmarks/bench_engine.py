@@ -24,12 +24,16 @@ from generator.conditioning import Conditioning, ConditioningPassage, passages, 
 from generator.engine import EngineClient, EngineStatus
 from generator.errors import EngineUnavailable
 from generator.identity import chunk_identity, piece_identity
+from generator.in_force import effective_codec
 from generator.launch import engine_command
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
 from generator.prompt import Prompt, assemble
 from generator.traces import PROCESSOR, traces_dir
+from kvstore.codecs.base import Codec
+from kvstore.codecs.codecs import LOSSLESS, Codecs
 from kvstore.key import Reading, chunk_key
+from kvstore.profiles import SHIPPED_PROFILES, Profiles
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
 
@@ -39,13 +43,15 @@ _STOP_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class BenchEngine:
-    """`traces`: where the engine leaves the distributions that requests ask for."""
+    """`codec`: what chunks are stored with. `traces`: where the engine leaves the distributions that requests ask for.
+    """
 
     client: TimedClient
     status: EngineStatus
     tokenizer: ModelTokenizer
     preamble: Preamble
     reader: ChunkReader
+    codec: Codec
     traces: Path
 
     def prompt(
@@ -60,9 +66,9 @@ class BenchEngine:
         """Pre-read what prompts of up to `chunks` chunks share."""
         for piece in shared_pieces(self.tokenizer, self.preamble, chunks, conditioning):
             if piece.passage is None:
-                self._read_opening(tenant_of(conditioning), piece.token_ids)
+                self._read_opening(tenant_of(conditioning), piece.token_ids, LOSSLESS)
             else:
-                self._read_behind(tenant_of(conditioning), piece.token_ids, piece.passage)
+                self._read_behind(tenant_of(conditioning), piece.token_ids, piece.passage, LOSSLESS)
 
     def preread(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
         """Pre-read chunks as a prompt in this order wants them: without conditioning each right behind the preamble;
@@ -70,14 +76,14 @@ class BenchEngine:
         tenant = tenant_of(conditioning)
         for place, piece in enumerate(pieces):
             if place == 0 or conditioning is Conditioning.OFF:
-                self._read_opening(tenant, piece.ids)
+                self._read_opening(tenant, piece.ids, self.codec)
             else:
                 self._read_conditioned(tenant, piece, conditioning)
 
     def preread_both(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
         """Pre-read both readings of every chunk, as the service does where it conditions."""
         for piece in pieces:
-            self._read_opening(tenant_of(conditioning), piece.ids)
+            self._read_opening(tenant_of(conditioning), piece.ids, self.codec)
             if conditioning is not Conditioning.OFF:
                 self._read_conditioned(tenant_of(conditioning), piece, conditioning)
 
@@ -90,35 +96,38 @@ class BenchEngine:
         ]
         self.client.purge(tenant_of(conditioning), keys)
 
-    def _read_opening(self, tenant: str, ids: Sequence[int]) -> None:
+    def _read_opening(self, tenant: str, ids: Sequence[int], codec: Codec) -> None:
         identity = piece_identity(self.status.fingerprint, self.preamble.ids, ids, Reading.OPENING)
-        self.reader.read(tenant, ids, identity)
+        self.reader.read(tenant, ids, identity, codec=codec)
 
     def _read_conditioned(self, tenant: str, piece: Piece, conditioning: Conditioning) -> None:
         passage = passages(self.tokenizer, conditioning).of(piece.before, shared=False)
-        self._read_behind(tenant, piece.ids, passage)
+        self._read_behind(tenant, piece.ids, passage, self.codec)
 
-    def _read_behind(self, tenant: str, ids: Sequence[int], passage: ConditioningPassage) -> None:
+    def _read_behind(
+        self, tenant: str, ids: Sequence[int], passage: ConditioningPassage, codec: Codec
+    ) -> None:
         identity = chunk_identity(
             self.status.fingerprint, self.preamble.ids, ids, Reading.CONDITIONED, passage.token_ids
         )
-        self.reader.read(tenant, ids, identity, passage)
+        self.reader.read(tenant, ids, identity, passage, codec)
 
 
 @contextmanager
 def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchEngine]:
     """Start the engine for the configured model, wait until it serves, stop it at the end.
 
-    It has folders of its own, but knows the gate results of the configured state. `traced` loads the processor that
-    keeps distributions and forces tokens (`generator.traces`).
+    It has folders of its own, but knows the gate results and profiles of the configured state. `traced` loads the
+    processor that keeps distributions and forces tokens (`generator.traces`).
     Raises SetupError with the end of its log when it does not come up in `engine_start_seconds`.
     """
     with TemporaryDirectory(prefix="preread-bench-") as folder:
         state = Path(folder)
         own = settings.model_copy(update={"state_dir": state, "kv_dir": None, "staging_dir": None})
         own = own.model_copy(update={"engine_port": _free_port(), "engine_url": ""})
-        if (settings.state_dir / "gates").is_dir():
-            copytree(settings.state_dir / "gates", state / "gates")
+        for name in ("gates", "profiles"):
+            if (settings.state_dir / name).is_dir():
+                copytree(settings.state_dir / name, state / name)
         model = resolve_model(own)
         command, environment = engine_command(own, model)
         if traced:
@@ -139,8 +148,10 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
             preamble = build_preamble(tokenizer, own)
             store = ChunkStore([DiskTier(own.effective_kv_dir, own.kv_disk_bytes)])
             reader = ChunkReader(client, store, own.effective_staging_dir, preamble)
+            codecs = Codecs(Profiles([own.profiles_dir, SHIPPED_PROFILES]))
+            codec = effective_codec(own, status.fingerprint, codecs)
             traces = traces_dir(own.effective_staging_dir)
-            yield BenchEngine(client, status, tokenizer, preamble, reader, traces)
+            yield BenchEngine(client, status, tokenizer, preamble, reader, codec, traces)
         finally:
             _stop(process)
 

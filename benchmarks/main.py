@@ -4,19 +4,23 @@ import typer
 
 from benchmarks.beside import beside
 from benchmarks.chunking import chunking
+from benchmarks.codec.command import codec
 from benchmarks.gate import gate
 from benchmarks.lab.command import lab
 from benchmarks.preread import preread
 from benchmarks.quality import quality
 from benchmarks.soak import soak
+from benchmarks.streaming import streaming
 from benchmarks.ttft import ttft
 
 bench = typer.Typer(help="Measure speed and quality on this machine.", no_args_is_help=True)
 bench.command()(ttft)
 bench.command()(quality)
 bench.command()(gate)
+bench.command()(codec)
 bench.command()(preread)
 bench.command()(beside)
 bench.command()(soak)
+bench.command()(streaming)
 bench.command()(chunking)
 bench.command()(lab)

@@ -18,6 +18,11 @@ class Budget:
     ceiling: float
     _token_s: float | None = field(default=None, init=False)
 
+    @property
+    def token_s(self) -> float | None:
+        """Seconds that a fresh token takes; None while nothing has been measured."""
+        return self._token_s
+
     def share(self, load_s: float, tokens: int) -> float:
         """The largest share of `tokens` that is computed within `load_s` seconds, between floor and ceiling.
 

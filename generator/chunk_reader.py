@@ -1,5 +1,6 @@
 """Pre-reading of one chunk: through the engine, compressed, into the store."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,12 +11,17 @@ from generator.fusion_request import FusionRequest
 from generator.preamble import Preamble
 from generator.prompt import chunk_prompt
 from kvstore.blob import encode_blob
-from kvstore.codec import LOSSLESS
-from kvstore.errors import CorruptStaging
+from kvstore.chunk_kv import ChunkKV
+from kvstore.codecs.base import Codec
+from kvstore.codecs.codecs import LOSSLESS
+from kvstore.errors import BadChunkKV, CorruptStaging, TierDown, TooLarge
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
+from kvstore.levels import Level, at_level
 from kvstore.staging import read_staged, staged_path
 from kvstore.store import ChunkStore, Hit
+
+log = logging.getLogger(__name__)
 
 
 class ChunkReader:
@@ -33,14 +39,19 @@ class ChunkReader:
         token_ids: Sequence[int],
         identity: BlobIdentity,
         passage: ConditioningPassage | None = None,
+        codec: Codec = LOSSLESS,
+        compact: Codec | None = None,
     ) -> int:
         """Put the KV of `token_ids` (a chunk, a number, the neutral passage, the preamble) into the store.
 
         With a passage it is the conditioned reading behind it, else the opening one. The neutral passage's own KV is
         taken from the store where it is there, so that it is computed once and not for every chunk.
 
-        Returns: the blob's bytes.
-        Raises EngineUnavailable, EngineFailed, CorruptStaging, ForeignBlob, TooLarge.
+        With `compact` it is stored a second time, smaller; what that codec cannot hold is stored once.
+
+        Returns: the bytes of the blob in `codec`.
+        Raises EngineUnavailable, EngineFailed, CorruptStaging, ForeignBlob, TooLarge, and BadChunkKV for KV that the
+        codec cannot hold.
         """
         prompt = (
             chunk_prompt(self._preamble, token_ids, passage.token_ids, passage_stored=not passage.own)
@@ -61,8 +72,16 @@ class ChunkReader:
                     raise
                 return len(stored.blob.data)
             found.check(identity)
-            data = encode_blob(kv, identity, LOSSLESS)
+            data = encode_blob(kv, identity, codec)
         finally:
             staged.unlink(missing_ok=True)
         self._store.put(tenant, data)
+        if compact is not None:
+            self._put_compact(tenant, kv, identity, compact)
         return len(data)
+
+    def _put_compact(self, tenant: str, kv: ChunkKV, identity: BlobIdentity, codec: Codec) -> None:
+        try:
+            self._store.put(tenant, encode_blob(kv, at_level(identity, Level.COMPACT), codec))
+        except (BadChunkKV, TierDown, TooLarge) as error:
+            log.warning("%s is stored at one level only: %s", identity.key, error.message)

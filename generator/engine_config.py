@@ -24,8 +24,10 @@ class EngineConfig:
     kv_dir: str
     kv_disk_bytes: int
     kv_memory_bytes: int
+    profiles_dir: str = ""
     kv_redis_url: str = ""
     kv_redis_ttl_seconds: int = 86_400
+    load_deadline_seconds: float = 0
     impact_layers: tuple[int, ...] = ()
     hkvd_layer: int = 1
     share_floor: float = 0.15
@@ -41,8 +43,10 @@ class EngineConfig:
             kv_dir=str(settings.effective_kv_dir),
             kv_disk_bytes=settings.kv_disk_bytes,
             kv_memory_bytes=settings.kv_memory_bytes,
+            profiles_dir=str(settings.profiles_dir),
             kv_redis_url=settings.kv_redis_url,
             kv_redis_ttl_seconds=settings.kv_redis_ttl_seconds,
+            load_deadline_seconds=settings.load_deadline_seconds,
             impact_layers=_layers(settings.impact_layers) or gate.impact_layers,
             share_floor=gate.floor,
             share_ceiling=max(settings.recompute_ratio, gate.floor),

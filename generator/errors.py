@@ -4,6 +4,7 @@
     ├── BadInput
     │   ├── BadPolicy               the policy is not one we know
     │   ├── BadFusionRequest        the engine was sent a request it cannot read
+    │   ├── TooLittleText           too little text to calibrate a model's profile on
     │   └── QuestionTooLong         preamble, passages, question and answer do not fit the model
     ├── SetupError
     │   ├── ModelNotFound           the model's setting names nothing usable
@@ -24,6 +25,10 @@ class BadPolicy(BadInput):
 
 class BadFusionRequest(BadInput):
     code = "bad_fusion_request"
+
+
+class TooLittleText(BadInput):
+    code = "too_little_text"
 
 
 class QuestionTooLong(BadInput):

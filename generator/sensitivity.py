@@ -84,8 +84,8 @@ class SensitiveModel:
 
 
 def _stacked(keys: Sequence[Tensor], values: Sequence[Tensor]) -> Tensor:
-    """(2, layers, tokens, kv_heads * head_dim)."""
-    return torch.stack([torch.stack([each.flatten(1) for each in part]) for part in (keys, values)])
+    """(2, layers, tokens, kv_heads, head_dim)."""
+    return torch.stack([torch.stack(list(part)) for part in (keys, values)])
 
 
 __all__ = ["CHUNK_TOKENS", "LATER_TOKENS", "SensitiveModel"]

@@ -41,8 +41,9 @@ _LEVEL_OFFSET = 0.5  # above the mean sensitivity half a level
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSample:
-    """One chunk. kv: (2, layers, tokens, width), keys un-rotated, then values. gradients: (draws, 2, layers, tokens,
-    width) of the log-probability of text drawn from the model behind the chunk, divided by the root of its tokens."""
+    """One chunk. kv: (2, layers, tokens, kv_heads, head_dim), keys un-rotated, then values. gradients: (draws, …) of
+    the same shape, of the log-probability of text drawn from the model behind the chunk, divided by the root of its
+    tokens."""
 
     kv: Tensor
     gradients: Tensor
@@ -50,7 +51,7 @@ class CalibrationSample:
 
 @dataclass(frozen=True, eq=False)
 class _Section:
-    """One layer's keys or values over all samples.
+    """One layer's keys or values over all samples, of `heads` heads.
 
     values: (tokens, width); both: (tokens, 2 * width), keys beside values; gradients: (draws, tokens, width).
     """
@@ -58,6 +59,7 @@ class _Section:
     values: Tensor
     both: Tensor
     gradients: Tensor
+    heads: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,8 @@ def calibrate(
     """A profile that holds `presets`. Raises: BadProfile without samples or presets."""
     if not samples or not presets:
         raise BadProfile("A profile needs text and presets to be calibrated on.")
-    _, layers, _, width = samples[0].kv.shape
+    _, layers, _, heads, dim = samples[0].kv.shape
+    width = heads * dim
     fitted: dict[str, list[_Fitted]] = defaultdict(list)
     channels: dict[str, list[_Channels]] = defaultdict(list)
     counts = {preset.name: Counts() for preset in presets}
@@ -103,7 +106,7 @@ def calibrate(
             for preset in (preset for preset in presets if preset.basis == name):
                 steps = coefficients / step_of(preset, layer, layers)
                 channels[preset.name].append(_count(steps, basis.levels, preset, counts[preset.name]))
-    bases = {name: _joined(parts, by_basis[name], layers, width) for name, parts in fitted.items()}
+    bases = {name: _joined(parts, by_basis[name], layers, heads, dim) for name, parts in fitted.items()}
     tables = {}
     for preset in presets:
         own = {
@@ -117,11 +120,11 @@ def calibrate(
 
 def _sections(samples: Sequence[CalibrationSample], layers: int) -> Iterator[tuple[int, _Section]]:
     for layer in range(layers):
-        pair = [torch.cat([sample.kv[kind, layer].float() for sample in samples]) for kind in (0, 1)]
+        pair = [torch.cat([sample.kv[kind, layer].float().flatten(1) for sample in samples]) for kind in (0, 1)]
         both = torch.cat(pair, 1)
         for kind in (0, 1):
-            gradients = torch.cat([sample.gradients[:, kind, layer].float() for sample in samples], 1)
-            yield layer, _Section(pair[kind], both, gradients)
+            gradients = torch.cat([sample.gradients[:, kind, layer].float().flatten(2) for sample in samples], 1)
+            yield layer, _Section(pair[kind], both, gradients, samples[0].kv.shape[3])
 
 
 def _fit(section: _Section, preset: ProfilePreset) -> _Fitted:
@@ -133,9 +136,9 @@ def _fit(section: _Section, preset: ProfilePreset) -> _Fitted:
     weights = _weights(section, preset.weighting, levels)
     vectors = None
     if preset.transform:
-        centred = ((section.values - mean) * weights).double()
-        _, columns = torch.linalg.eigh(centred.T @ centred)
-        vectors = columns.flip(1).T.to(torch.float16)
+        centred = _by_head((section.values - mean) * weights, section.heads).double()
+        _, columns = torch.linalg.eigh(centred.transpose(1, 2) @ centred)
+        vectors = columns.flip(2).transpose(1, 2).to(torch.float16)
     return _Fitted(mean, weights, vectors, detector, bias, levels)
 
 
@@ -167,7 +170,15 @@ def _positive(scale: Tensor) -> Tensor:
 
 def _coefficients(section: _Section, basis: _Fitted) -> Tensor:
     weighted = (section.values - basis.mean) * basis.weights
-    return weighted if basis.vectors is None else weighted @ basis.vectors.float().T
+    if basis.vectors is None:
+        return weighted
+    turned = _by_head(weighted, section.heads) @ basis.vectors.float().transpose(1, 2)
+    return turned.transpose(0, 1).flatten(1)
+
+
+def _by_head(rows: Tensor, heads: int) -> Tensor:
+    """(tokens, width) as (heads, tokens, head_dim)."""
+    return rows.view(len(rows), heads, -1).transpose(0, 1)
 
 
 def _count(steps: Tensor, levels: Tensor, preset: ProfilePreset, counts: Counts) -> _Channels:
@@ -198,14 +209,16 @@ def _differences(numbers: Tensor, group: int) -> Tensor:
     return torch.where((anchors == tokens)[:, None], numbers, numbers - numbers[anchors])
 
 
-def _joined(parts: Sequence[_Fitted], preset: ProfilePreset, layers: int, width: int) -> Basis:
+def _joined(parts: Sequence[_Fitted], preset: ProfilePreset, layers: int, heads: int, dim: int) -> Basis:
+    width = heads * dim
+
     def stacked(name: str, *shape: int) -> Tensor:
         return torch.stack([getattr(part, name) for part in parts]).view(layers, 2, *shape)
 
     return Basis(
         means=stacked("mean", width),
         weights=stacked("weights", width),
-        vectors=stacked("vectors", width, width) if preset.transform else None,
+        vectors=stacked("vectors", heads, dim, dim) if preset.transform else None,
         detector=stacked("detector", 2 * width) if preset.levels else None,
         bias=stacked("bias") if preset.levels else None,
     )

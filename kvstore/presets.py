@@ -1,8 +1,8 @@
 """How chunk KV may be coded: each preset is a configuration of one pipeline. docs/codec.md tells what each does.
 
-    from the model's profile                         from the section's own extremes
-    high, default, compact, tiny                     int8
-    plain, weighted, transform, cachegen (studies)   kivi4, kivi2, int4-outlier, group-int4
+from the model's profile                         from the section's own extremes
+high, default, compact, tiny                     int8
+plain, weighted, transform, cachegen (studies)   kivi4, kivi2, int4-outlier, group-int4
 """
 
 from collections.abc import Sequence
@@ -77,10 +77,10 @@ class GroupPreset:
 
 _SENSITIVITY = Weighting.SENSITIVITY
 PROFILE_PRESETS = (
-    ProfilePreset("high", 16, _SENSITIVITY, 4.5e-5, transform=True, levels=True),
-    ProfilePreset("default", 17, _SENSITIVITY, 9e-5, transform=True, levels=True),
-    ProfilePreset("compact", 18, _SENSITIVITY, 1.3e-4, transform=True, levels=True),
-    ProfilePreset("tiny", 19, _SENSITIVITY, 2e-4, transform=True, levels=True),
+    ProfilePreset("high", 16, _SENSITIVITY, 2.5e-5, transform=True, levels=True),
+    ProfilePreset("default", 17, _SENSITIVITY, 5e-5, transform=True, levels=True),
+    ProfilePreset("compact", 18, _SENSITIVITY, 9e-5, transform=True, levels=True),
+    ProfilePreset("tiny", 19, _SENSITIVITY, 1.5e-4, transform=True, levels=True),
     ProfilePreset("plain", 20, Weighting.DEVIATION, 0.6),
     ProfilePreset("weighted", 21, _SENSITIVITY, 9e-5),
     ProfilePreset("transform", 22, Weighting.EVEN, 0.5, transform=True),

@@ -11,6 +11,7 @@ docs/codec.md.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -31,8 +32,8 @@ MAX_SHIFT = 7
 class Basis:
     """What presets of one weighting share; kind 0 is keys, 1 values, and `width` is kv_heads * head_dim.
 
-    means, weights: (layers, 2, width) float32. vectors: (layers, 2, width, width) float16, one component a row, by
-    falling variance; None where channels are quantised as they are. detector: (layers, 2, 2 * width) float32 and
+    means, weights: (layers, 2, width) float32. vectors: (layers, 2, kv_heads, head_dim, head_dim) float16, of each
+    head one component a row, by falling variance; None where channels are quantised as they are. detector: (layers, 2, 2 * width) float32 and
     bias: (layers, 2) float32, which give a token's level as round(keys and values @ detector + bias) within 0..3; None
     where all tokens have level 0.
     """
@@ -62,21 +63,43 @@ class PresetTables:
 
 @dataclass(frozen=True, eq=False)
 class SectionPlan:
-    """How one layer's keys or values are coded.
+    """How one layer's keys or values are coded, a head at a time.
 
-    mean: (width,) float32. analysis: (width, channels) float32, from values less the mean to kept channels in steps.
-    synthesis: (planes, width) float32, from planes back to values. planes: (planes,) uint8, their tables. shifts:
-    (channels,). Each channel has one plane, and a second of its low bits where its shift is not 0. anchored: (planes,).
-    anchored_channels: (channels,).
+    mean: (width,) float32. analysis: (heads, head_dim, head_dim) float32, from a head's values less the mean to its
+    channels in steps. kept: (channels,) int64, which of all channels are coded. synthesis: (planes, head_dim) float32,
+    from planes back to values. heads: where each head's planes begin, and the last one's end. planes: (planes,) uint8,
+    their tables. shifts: (channels,). Each channel has one plane, and a second of its low bits where its shift is not
+    0. anchored: (planes,). anchored_channels: (channels,).
     """
 
     mean: Tensor
     analysis: Tensor
+    kept: NDArray[np.int64]
     synthesis: Tensor
+    heads: tuple[int, ...]
     planes: NDArray[np.uint8]
     shifts: NDArray[np.uint8]
     anchored: NDArray[np.bool_]
     anchored_channels: NDArray[np.bool_]
+
+    def steps(self, values: Tensor) -> NDArray[np.float32]:
+        """(tokens, width) values as (tokens, channels) kept channels in steps, contiguous."""
+        count, dim, _ = self.analysis.shape
+        by_head = (values - self.mean).view(len(values), count, dim).transpose(0, 1)
+        channels = torch.bmm(by_head, self.analysis).permute(1, 0, 2).reshape(len(values), -1).numpy()
+        return channels if len(self.kept) == channels.shape[1] else np.ascontiguousarray(channels[:, self.kept])
+
+    def values(self, numbers: Tensor) -> Tensor:
+        """(planes, tokens) numbers in steps as (tokens, width) values."""
+        turned = numbers.T
+        return torch.cat([torch.addmm(mean, turned[:, planes], rows) for planes, mean, rows in self._by_head], 1)
+
+    @cached_property
+    def _by_head(self) -> list[tuple[slice, Tensor, Tensor]]:
+        """Of each head its planes, its part of the mean, and its rows of the synthesis."""
+        planes = [slice(first, end) for first, end in pairwise(self.heads)]
+        means = self.mean.view(len(planes), -1)
+        return [(each, mean, self.synthesis[each]) for each, mean in zip(planes, means, strict=True)]
 
 
 class Plan:
@@ -113,27 +136,34 @@ class Plan:
         return step_of(self.preset, layer, self.layers)
 
     def _prepare(self, layer: int, kind: int) -> SectionPlan:
-        weights, vectors = self._basis.weights[layer, kind], self._basis.vectors
+        rows = self._rows(layer, kind)  # (heads, components, head_dim)
+        heads, dim, _ = rows.shape
+        weights = self._basis.weights[layer, kind].view(heads, 1, dim)
         kept = np.flatnonzero(self._own.tables[layer, kind] != DROPPED)
-        rows = torch.eye(self.width) if vectors is None else vectors[layer, kind].to(torch.float32)
-        rows = rows[torch.from_numpy(kept)]
-        shifts = self._own.shifts[layer, kind][kept]
-        anchored = self._own.anchored[layer, kind][kept]
+        shifts, anchored = self._own.shifts[layer, kind][kept], self._own.anchored[layer, kind][kept]
+        tables = self._own.tables[layer, kind][kept]
         step = self.step(layer)
-        analysis = (rows * weights / step).T.contiguous()
-        coarse, tables = plane_channels(shifts), self._own.tables[layer, kind][kept]
-        synthesis = rows * (step / weights)
+        coarse = plane_channels(shifts)
+        channels = kept[coarse.channels]
         scale = np.where(coarse.low, 1, 2 ** shifts[coarse.channels].astype(np.int64)).astype(np.float32)
+        synthesis = (rows * (step / weights)).view(heads * dim, dim)[torch.from_numpy(channels)]
         uniform = self.tables.movable - 1 + shifts[coarse.channels]
         return SectionPlan(
             mean=self._basis.means[layer, kind],
-            analysis=analysis,
-            synthesis=(synthesis[torch.from_numpy(coarse.channels)] * torch.from_numpy(scale)[:, None]).contiguous(),
+            analysis=(rows * weights / step).transpose(1, 2).contiguous(),
+            kept=kept,
+            synthesis=(synthesis * torch.from_numpy(scale)[:, None]).contiguous(),
+            heads=tuple(np.searchsorted(channels, np.arange(heads + 1) * dim).tolist()),
             planes=np.where(coarse.low, uniform, tables[coarse.channels]).astype(np.uint8),
             shifts=shifts,
             anchored=anchored[coarse.channels],
             anchored_channels=anchored,
         )
+
+    def _rows(self, layer: int, kind: int) -> Tensor:
+        if self._basis.vectors is None:
+            return torch.eye(self.width)[None]
+        return self._basis.vectors[layer, kind].to(torch.float32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,8 @@ from generator.chunk_reader import ChunkReader
 from generator.engine import EngineClient
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
+from kvstore.codecs.codecs import Codecs
+from kvstore.profiles import SHIPPED_PROFILES, Profiles
 from kvstore.store import ChunkStore
 from kvstore.tiers.base import Tier
 from kvstore.tiers.disk import DiskTier
@@ -37,6 +39,7 @@ class WorkerContext:
     engine: EngineClient
     purge: Purge
     waker: Waker
+    codecs: Codecs
 
     @property
     def reader(self) -> ChunkReader:
@@ -68,6 +71,7 @@ def build_context(settings: Settings) -> WorkerContext:
         engine=engine,
         purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
         waker=Waker(make_celery(settings)),
+        codecs=Codecs(Profiles([settings.profiles_dir, SHIPPED_PROFILES])),
     )
 
 

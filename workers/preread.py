@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 
 from app.core.catalog import DocumentState, ReadingState, WorkRefused
 from generator.errors import EngineFailed
-from kvstore.errors import CorruptStaging, ForeignBlob, TooLarge
+from generator.in_force import effective_codec, effective_compact_codec
+from kvstore.codecs.base import Codec
+from kvstore.codecs.codecs import LOSSLESS
+from kvstore.errors import BadChunkKV, BadName, BadProfile, CorruptStaging, ForeignBlob, TooLarge
 from kvstore.store import Hit
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
@@ -41,6 +44,9 @@ def preread(
         except WorkRefused as refusal:
             log.info("stopped pre-reading %s: %s", document_id, refusal)
             return False
+        except (BadName, BadProfile) as error:  # the preset that is set cannot be had
+            context.catalog.fail(document_id, claim.owner, "preread_failed", f"{error.message} {error.hint}")
+            return False
 
 
 def _preread(
@@ -54,17 +60,19 @@ def _preread(
     for piece in fixed:
         catalog.want_preamble(piece.wanted(tenant))
     for piece in _missing(tenant, fixed, context):
-        # Without it prompts only compute a few tokens more.
-        _try_to_read(tenant, piece, context)
+        # Without it prompts only compute a few tokens more. Chunks are read behind it, so it is kept exactly.
+        _try_to_read(tenant, piece, context, LOSSLESS)
 
     pieces = wanted.of(document, document.current_version_id)
     catalog.want_readings(document.id, claim.owner, [piece.wanted(tenant) for piece in pieces])
+    codec = effective_codec(context.settings, fingerprint, context.codecs)
+    compact = effective_compact_codec(context.settings, fingerprint, context.codecs)
     failures = []
     for piece in _missing(tenant, pieces, context):
         claim.check()
         if clock() >= until:
             return True
-        problem = _try_to_read(tenant, piece, context)
+        problem = _try_to_read(tenant, piece, context, codec, compact)
         if problem is not None:
             failures.append(problem)
     if failures:
@@ -102,11 +110,13 @@ def _missing(tenant: str, pieces: Sequence[Piece], context: WorkerContext) -> li
     return missing
 
 
-def _try_to_read(tenant: str, piece: Piece, context: WorkerContext) -> str | None:
+def _try_to_read(
+    tenant: str, piece: Piece, context: WorkerContext, codec: Codec, compact: Codec | None = None
+) -> str | None:
     """Why the piece could not be pre-read, None when it was. Raises EngineUnavailable: it can be later."""
     try:
-        size_bytes = context.reader.read(tenant, piece.token_ids, piece.identity, piece.passage)
-    except (EngineFailed, CorruptStaging, ForeignBlob, TooLarge) as error:
+        size_bytes = context.reader.read(tenant, piece.token_ids, piece.identity, piece.passage, codec, compact)
+    except (EngineFailed, CorruptStaging, ForeignBlob, TooLarge, BadChunkKV) as error:
         log.warning("%s was not pre-read: %s", piece.identity.key, error)
         context.catalog.reading_failed(tenant, piece.identity.key, error.message)
         return error.message

@@ -30,7 +30,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
 
 def findings_of(settings: Settings) -> Iterator[Finding]:
     """Every check, each as soon as it is done."""
-    from app.cli.checks import gate, index, installation, machine, services
+    from app.cli.checks import gate, index, installation, machine, profile, services
 
     yield installation.check_python()
     yield installation.check_packages()
@@ -39,6 +39,7 @@ def findings_of(settings: Settings) -> Iterator[Finding]:
     yield installation.check_embedding_package(settings)
     yield machine.check_model(settings)
     yield gate.check_gate(settings)
+    yield profile.check_profile(settings)
     yield machine.check_state_folder(settings)
     yield machine.check_memory(settings)
     yield machine.check_ports(settings)

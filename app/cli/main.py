@@ -10,6 +10,7 @@ from app.cli.add import add
 from app.cli.ask import ask
 from app.cli.beat import beat
 from app.cli.bench import PASS_ON, bench
+from app.cli.calibrate import calibrate
 from app.cli.console import err
 from app.cli.demo import demo
 from app.cli.doctor import doctor
@@ -30,7 +31,7 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (up, add, ls, rm, ask, precompute, status, doctor, demo):
+for command in (up, add, ls, rm, ask, precompute, status, doctor, calibrate, demo):
     cli.command()(command)
 cli.command(context_settings=PASS_ON)(bench)
 for process in (engine, web, worker, beat):

@@ -106,6 +106,25 @@ class Settings(BaseSettings):
     )
     max_answer_tokens: int = Field(256, ge=1, description="Longest answer when the request does not say.")
 
+    kv_preset: str = Field(
+        "",
+        pattern=r"^([a-z0-9-]{1,32})?$",
+        description="Preset in which chunk KV is stored: high, default, compact or tiny (these need the model's "
+        "profile), lossless, int8, kivi4, kivi2, int4-outlier or group-int4; empty: default where the model has a "
+        "profile, else lossless.",
+    )
+    kv_compact_preset: str = Field(
+        "",
+        pattern=r"^([a-z0-9-]{1,32})?$",
+        description="Preset in which chunk KV is stored a second time, smaller, for when the first would take longer to "
+        "load than `load_deadline_seconds`; empty: it is not.",
+    )
+    load_deadline_seconds: float = Field(
+        0,
+        ge=0,
+        description="Longest a question should wait for chunk KV. What takes longer at the speed seen is loaded in "
+        "`kv_compact_preset`, or computed afresh, whichever is sooner. 0: it waits for the best there is.",
+    )
     kv_memory_bytes: int = Field(1_000_000_000, ge=0, description="Chunk KV held in the engine's memory.")
     kv_redis_url: str = Field("", description="Redis for chunk KV; empty: that tier is off.")
     kv_redis_ttl_seconds: int = Field(86_400, ge=1, description="Life of an entry in the Redis tier.")
@@ -165,6 +184,10 @@ class Settings(BaseSettings):
     @property
     def log_dir(self) -> Path:
         return self.state_dir / "log"
+
+    @property
+    def profiles_dir(self) -> Path:
+        return self.state_dir / "profiles"
 
     @property
     def effective_kv_dir(self) -> Path:

@@ -23,8 +23,11 @@ SHORT_TOKENS = 64
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """One codec on one question. Bytes are of whole blobs, `raw_bytes` of the same KV in 16 bits; `short_…` of the
-    first 64 tokens of each chunk as a chunk of its own. `error`: relative, root mean square over layers and kinds."""
+    """One codec on one question. Bytes are of whole blobs, `raw_bytes` of the same KV in 16 bits.
+
+    short_raw_bytes, short_blob_bytes: of the first 64 tokens of each chunk as a chunk of its own; 0: not asked for.
+    error: relative, root mean square over layers and kinds.
+    """
 
     closeness: Closeness
     raw_bytes: int
@@ -44,17 +47,19 @@ def chunk_kv(model: DenseModel, exact: ExactRun) -> list[ChunkKV]:
     return found
 
 
-def round_trip(model: DenseModel, exact: ExactRun, chunks: Sequence[ChunkKV], codec: Codec) -> RoundTrip:
+def round_trip(
+    model: DenseModel, exact: ExactRun, chunks: Sequence[ChunkKV], codec: Codec, *, short: bool = True
+) -> RoundTrip:
     blobs = [encode_blob(kv, _IDENTITY, codec) for kv in chunks]
-    short = [_first(kv, SHORT_TOKENS) for kv in chunks]
+    starts = [_first(kv, SHORT_TOKENS) for kv in chunks] if short else []
     decoded = [Blob.parse(blob).decode(codec) for blob in blobs]
     cache = replaced(model, exact, decoded)
     return RoundTrip(
         closeness(exact.log_probabilities, forced(model, exact, cache)),
         sum(map(sixteen_bit_bytes, chunks)),
         sum(map(len, blobs)),
-        sum(map(sixteen_bit_bytes, short)),
-        sum(len(encode_blob(kv, _IDENTITY, codec)) for kv in short),
+        sum(map(sixteen_bit_bytes, starts)),
+        sum(len(encode_blob(kv, _IDENTITY, codec)) for kv in starts),
         _error(chunks, decoded),
     )
 

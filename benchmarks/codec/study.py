@@ -18,6 +18,8 @@ from generator.chat import ChatTokenizer
 from generator.preamble import Preamble
 from kvstore.codecs.base import Codec
 
+_SHORT_QUESTIONS = 5
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -52,7 +54,7 @@ class CodecStudy:
             for name, codec in codecs.items():
                 if at == 0:
                     self.speeds[name] = speed_of(codec, in_dtype(kv, torch.bfloat16))
-                found[name].append(round_trip(self._model, exact, kv, codec))
+                found[name].append(round_trip(self._model, exact, kv, codec, short=at < _SHORT_QUESTIONS))
                 advance()
         return found
 

@@ -31,8 +31,11 @@ class Rotary:
     def rotate(self, keys: Tensor, positions: Tensor) -> Tensor:
         """Rotate contiguous keys (tokens, kv_heads, head_dim) to `positions` (tokens,), computing in float32.
 
-        Keys of the table's dtype go through the kernel that the model itself uses, in place.
+        Keys of the table's dtype go through the kernel that the model itself uses, in place; 16-bit ones too where the
+        table has 32.
         """
+        if self.table.dtype == torch.float32:
+            keys = keys.to(torch.float32)
         if keys.dtype != self.table.dtype:
             cos, sin = self.cos_sin(positions)
             return rotate_keys(keys, cos, sin, neox=self.neox, rotary_dim=self.rotary_dim)

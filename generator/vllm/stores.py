@@ -1,12 +1,19 @@
-"""The store as both sides of the connector see it: the tiers that outlive the engine."""
+"""The store and its codecs as both sides of the connector see it: the tiers that outlive the engine."""
 
 from pathlib import Path
 
 from generator.engine_config import EngineConfig
+from kvstore.codecs.codecs import Codecs
+from kvstore.profiles import SHIPPED_PROFILES, Profiles
 from kvstore.store import ChunkStore
 from kvstore.tiers.base import Tier
 from kvstore.tiers.disk import DiskTier
 from kvstore.tiers.redis import RedisTier
+
+
+def engine_codecs(config: EngineConfig) -> Codecs:
+    """What decodes blobs: the profiles calibrated here, and those that ship."""
+    return Codecs(Profiles([*([Path(config.profiles_dir)] if config.profiles_dir else []), SHIPPED_PROFILES]))
 
 
 def engine_store(config: EngineConfig) -> ChunkStore:

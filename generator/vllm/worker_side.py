@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generator.budget import Budget
+from generator.choosing import Chooser
 from generator.engine_config import EngineConfig
+from generator.fetching import Fetcher
 from generator.vllm.capture import Capturer
 from generator.vllm.drift import Drift
-from generator.vllm.fetching import Fetcher
 from generator.vllm.fuser import Fuser
 from generator.vllm.loader import Loader
 from generator.vllm.metadata import FusionMetadata
@@ -21,7 +22,7 @@ from generator.vllm.reporting import Reporter
 from generator.vllm.rotary import Rotary, rotaries
 from generator.vllm.selection import Selector, existing_layers
 from generator.vllm.selftest import self_test
-from generator.vllm.stores import engine_store
+from generator.vllm.stores import engine_codecs, engine_store
 from generator.vllm.supported import why_unsupported
 from kvstore.decoded import DecodedChunks
 
@@ -66,7 +67,10 @@ class WorkerSide:
         self._notes = notes = Notes(config.notes_dir, quiet=not ranks.leads)
         self._reporter = Reporter(notes, len(caches))
         decoded = DecodedChunks(config.kv_memory_bytes // ranks.size)
-        self._fetcher = Fetcher(store, decoded, self.layers, ranks, kv_heads)
+        shapes = [(kv_heads, layer.shape[1]) for layer in self.layers]
+        budget = Budget(config.share_floor, config.share_ceiling)
+        chooser = Chooser(store, decoded, config.load_deadline_seconds, lambda: budget.token_s)
+        self._fetcher = Fetcher(store, engine_codecs(config), decoded, shapes, ranks.heads(kv_heads), chooser)
         self._prefetcher = Prefetcher(self._fetcher)
         self._capturer = Capturer(
             self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes, ranks, kv_heads
@@ -77,7 +81,6 @@ class WorkerSide:
             loader = Loader(self._prefetcher, self.layers, ranks, config.fingerprint, block_size)
             impact_layers = existing_layers(config.impact_layers, len(self.layers))
             selector = Selector(self.layers, recompute, ranks, impact_layers, config.hkvd_layer)
-            budget = Budget(config.share_floor, config.share_ceiling)
             drift = Drift(self.layers, block_size)
             self._fuser = Fuser(loader, selector, recompute, drift, budget, ranks, self._reporter)
         self._model_config = vllm_config.model_config
@@ -132,7 +135,6 @@ class WorkerSide:
 
     def close(self) -> None:
         self._capturer.close()
-        self._prefetcher.close()
         self._fetcher.close()
 
     def status(self) -> dict[str, Any]:

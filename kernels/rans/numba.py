@@ -17,13 +17,10 @@ _BITS = _U32(SCALE_BITS)
 _LOWEST = _U32(LOWEST_STATE)
 _WORD = _U32(16)
 _SYMBOL = _U32(24)
-_LANES = np.uint64(MAX_LANES)
 _TOP = _U32(32 - SCALE_BITS)
 
 
-def encode(
-    symbols: NDArray[np.uint8], planes: NDArray[np.uint8], bumps: NDArray[np.uint8], tables: Tables
-) -> Encoded:
+def encode(symbols: NDArray[np.uint8], planes: NDArray[np.uint8], bumps: NDArray[np.uint8], tables: Tables) -> Encoded:
     """Code a section.
 
     Args:
@@ -33,13 +30,13 @@ def encode(
     """
     if symbols.shape != (len(planes), len(bumps)):
         raise BadShape(f"{symbols.shape} symbols are not of {len(planes)} planes and {len(bumps)} tokens.")
-    tables.check(planes, bumps)
     states = np.full(lanes_of(len(bumps)), LOWEST_STATE, np.uint32)
     words = np.empty(symbols.size, np.uint16)
     first = _encode(
         np.ascontiguousarray(symbols), planes, bumps, tables.movable, tables.frequencies, tables.starts, states, words
     )
     if first < 0:
+        tables.check(planes, bumps)
         raise BadShape("A symbol has no frequency in its table.")
     return Encoded(states, words[first:])
 
@@ -58,9 +55,22 @@ def decode(
     """
     if len(out) != len(planes) or out.shape[1] < first + len(bumps) or len(encoded.states) != lanes_of(len(bumps)):
         raise BadShape(f"{out.shape} has no room for {len(planes)} planes of {len(bumps)} tokens from {first} on.")
-    tables.check(planes, bumps)
     if not _decode(encoded.words, planes, bumps, tables.movable, tables.slots, encoded.states, out, first):
+        tables.check(planes, bumps)
         raise BadStream("A section's symbols do not decode.")
+
+
+@njit(nogil=True, inline="always")
+def _there(planes, bumps, movable, count):  # type: ignore[no-untyped-def]
+    """Whether every table that the planes name, moved by the largest bump, is one there is."""
+    largest = np.uint8(0)
+    for bump in bumps:
+        if bump > largest:
+            largest = bump
+    for plane in planes:
+        if plane >= count or (plane < movable and plane + largest >= movable):
+            return False
+    return True
 
 
 @njit(
@@ -71,6 +81,8 @@ def decode(
 def _encode(symbols, planes, bumps, movable, frequencies, starts, states, words):  # type: ignore[no-untyped-def]
     at = len(words)
     lanes = len(states)
+    if not _there(planes, bumps, movable, len(frequencies)):
+        return -1
     for plane in range(len(planes) - 1, -1, -1):
         lane = (len(bumps) - 1) % lanes if lanes else 0
         for token in range(len(bumps) - 1, -1, -1):
@@ -90,21 +102,6 @@ def _encode(symbols, planes, bumps, movable, frequencies, starts, states, words)
     return at
 
 
-@njit(nogil=True, inline="always")
-def _group(slots, base, moved, states, source, row, at, first, count):  # type: ignore[no-untyped-def]
-    """Decode one symbol of each lane."""
-    for lane in range(np.uint64(count)):
-        state = states[lane]
-        entry = slots[base + (_U32(moved[first + lane]) << _BITS) + (state & _MASK)]
-        state = (entry & _MASK) * (state >> _BITS) + ((entry >> _BITS) & _MASK)
-        row[first + lane] = np.uint8(entry >> _SYMBOL)
-        word = _U32(source[at])
-        low = state < _LOWEST
-        states[lane] = ((state << _WORD) | word) if low else state
-        at += np.uint64(low)
-    return at
-
-
 @njit(
     "boolean(Array(uint16, 1, 'C', readonly=True), uint8[::1], uint8[::1], int64, uint32[::1],"
     " Array(uint32, 1, 'C', readonly=True), uint8[:,::1], int64)",
@@ -112,33 +109,46 @@ def _group(slots, base, moved, states, source, row, at, first, count):  # type: 
     cache=True,
 )
 def _decode(words, planes, bumps, movable, slots, begin, out, column):  # type: ignore[no-untyped-def]
+    if not _there(planes, bumps, movable, len(slots) >> SCALE_BITS):
+        return False
     states = begin.copy()
-    tokens, lanes = np.uint64(len(bumps)), np.uint64(len(states))
-    still = np.zeros(len(bumps), np.uint8)
-    at = np.uint64(0)
-    # Past a damaged stream's end zeros are read: memory-safe, and found out below.
-    have = np.uint64(len(words))
-    padded = np.zeros(len(bumps) + 1, np.uint16)
+    entries = np.empty(MAX_LANES, np.uint32)
+    tokens, lanes = len(bumps), len(states)
+    still = np.zeros(tokens, np.uint8)
+    at, have = np.uint64(0), np.uint64(len(words))
+    # Whole groups of 16 tokens are decoded a step at a time, so that the lanes' look-ups do not wait for each other.
+    grouped = tokens // MAX_LANES * MAX_LANES if lanes == MAX_LANES else 0
     for plane in range(len(planes)):
         base = _U32(planes[plane]) << _BITS
         moved = bumps if planes[plane] < movable else still
         row = out[plane, column:]
-        source, shift = words, np.uint64(0)
-        if at + tokens >= have:
-            rest = max(np.int64(have) - np.int64(at), np.int64(0))
-            padded[:rest] = words[np.int64(have) - rest :]
-            padded[rest:] = 0
-            source, shift = padded, at
-        at -= shift
-        first = np.uint64(0)
-        if lanes == _LANES:  # a fixed count lets the compiler unroll
-            while first + _LANES <= tokens:
-                at = _group(slots, base, moved, states, source, row, at, first, _LANES)
-                first += _LANES
-        while first < tokens:
-            at = _group(slots, base, moved, states, source, row, at, first, min(lanes, tokens - first))
-            first += lanes
-        at += shift
+        quick = grouped if at + np.uint64(grouped) < have else 0
+        for first in range(0, quick, MAX_LANES):
+            for lane in range(MAX_LANES):
+                entries[lane] = slots[base + (_U32(moved[first + lane]) << _BITS) + (states[lane] & _MASK)]
+            for lane in range(MAX_LANES):
+                entry = entries[lane]
+                states[lane] = (entry & _MASK) * (states[lane] >> _BITS) + ((entry >> _BITS) & _MASK)
+            for lane in range(MAX_LANES):
+                row[first + lane] = np.uint8(entries[lane] >> _SYMBOL)
+            for lane in range(MAX_LANES):
+                state = states[lane]
+                word = _U32(words[at])
+                low = state < _LOWEST
+                states[lane] = ((state << _WORD) | word) if low else state
+                at += np.uint64(low)
+        lane = 0
+        for token in range(quick, tokens):
+            entry = slots[base + (_U32(moved[token]) << _BITS) + (states[lane] & _MASK)]
+            state = (entry & _MASK) * (states[lane] >> _BITS) + ((entry >> _BITS) & _MASK)
+            row[token] = np.uint8(entry >> _SYMBOL)
+            if state < _LOWEST:
+                if at >= have:
+                    return False
+                state = (state << _WORD) | _U32(words[at])
+                at += np.uint64(1)
+            states[lane] = state
+            lane = lane + 1 if lane + 1 < lanes else 0
     whole = at == have
     for state in states:
         whole &= state == _LOWEST

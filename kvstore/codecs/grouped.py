@@ -1,7 +1,7 @@
 """Quantised in groups that carry their own minimum and scale: KIVI, FlexGen, Atom and plain int8. See docs/codec.md."""
 
+import struct
 from collections.abc import Iterator, Sequence
-from struct import Struct, error as StructError
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from kvstore.codecs.base import SectionJob, runs, sixteen_bits
 from kvstore.errors import BadChunkKV, CorruptBlob
 from kvstore.presets import Grouping, GroupPreset
 
-_COUNT = Struct("<H")
+_COUNT = struct.Struct("<H")
 _OUTLIER_BITS = 8
 _LARGEST = 60000.0  # minima and scales are float16
 
@@ -70,7 +70,7 @@ class GroupedCodec:
                 for group in _groups(share, grouping):
                     start = _unpack(data, start, group, bits)
                 out[:, channels] = share
-        except (ValueError, IndexError, RuntimeError, StructError) as error:
+        except (ValueError, IndexError, RuntimeError, struct.error) as error:
             raise CorruptBlob(f"A section is cut short: {error}") from error
         if start != len(data):
             raise CorruptBlob("A section has bytes too many.")

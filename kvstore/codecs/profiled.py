@@ -1,6 +1,6 @@
 """Quantised with a model's profile and entropy-coded with its tables. See docs/codec.md.
 
-A section's tokens become coefficients, coefficients whole numbers, these symbols. Back, it is one matrix product.
+A section's tokens become coefficients, coefficients whole numbers, these symbols. Back, it is one matrix product a head.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class ProfiledCodec:
         return [run.numpy() for run in runs(self.plan.levels(layer, kind, *wide).to(torch.uint8))]
 
     def _encode(self, run: Tensor, levels: NDArray[np.uint8], plan: SectionPlan, dtype: torch.dtype) -> CodedSection:
-        steps = ((run - plan.mean) @ plan.analysis).numpy()
+        steps = plan.steps(run)
         whole = np.zeros(len(run), bool)
         while True:
             coded = ~whole
@@ -108,7 +108,7 @@ class ProfiledCodec:
         numbers_of(symbols, _gains(levels), numbers)
         for section, first in zip(sections, starts, strict=False):
             self._restore(numbers[:, first : first + len(section.levels)], section, plan)
-        decoded = torch.addmm(plan.mean, torch.from_numpy(numbers).T, plan.synthesis)
+        decoded = plan.values(torch.from_numpy(numbers))
         for job, section, first in zip(jobs, sections, starts, strict=False):
             _place(decoded[first : first + len(section.levels)], section, job.out.view(len(job.out), width))
 

@@ -1,6 +1,6 @@
 """The bytes of a section coded with a profile. See docs/codec.md.
 
-    rows kept whole | exceptions | levels | rANS states and words
+rows kept whole | exceptions | levels | rANS states and words
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ _COUNTS = Struct("<HH")
 _EXCEPTION = np.dtype([("plane", "<u2"), ("token", "<u2"), ("value", "<i4")])
 EXCEPTION_BYTES = _EXCEPTION.itemsize
 _LEVELS_PER_BYTE = 4
+_LEVELS = ((np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3).astype(np.uint8)  # those of each byte
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class CodedSection:
             raise CorruptBlob("A section's rows are out of order.")
         if n_exceptions and int(exceptions["token"].max()) >= coded:
             raise CorruptBlob("An exception is of a token that is not there.")
-        levels = ((packed[:, None] >> np.array([0, 2, 4, 6], np.uint8)) & 3).astype(np.uint8).reshape(-1)
+        levels = _LEVELS[packed].reshape(-1)
         return cls(rows, row_bits, exceptions, levels[:coded], Encoded(states, words))
 
 
@@ -88,11 +89,13 @@ class _Parts:
         return len(self._data) - self._start
 
     def take(self, dtype: str | np.dtype[np.void], count: int) -> NDArray:  # type: ignore[type-arg]
-        size = np.dtype(dtype).itemsize * count
-        if size > self.left:
+        kind = np.dtype(dtype)
+        if not count:
+            return np.empty(0, kind)
+        if kind.itemsize * count > self.left:
             raise CorruptBlob("A section is cut short.")
-        part = np.frombuffer(self._data[self._start : self._start + size], dtype)
-        self._start += size
+        part = np.frombuffer(self._data, kind, count, self._start)
+        self._start += part.nbytes
         return part
 
 

@@ -8,7 +8,7 @@ from app.core.ids import new_id
 from generator.prompt import assemble
 from kvstore.blob import Blob, encode_blob
 from kvstore.chunk_kv import ChunkKV
-from kvstore.codec import LOSSLESS
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.key import Reading
 
 LENGTH = 24
@@ -49,7 +49,7 @@ def make_noise(kv):
     def make_noise(chunk, reading):
         sound = kv.blob(chunk, reading).read_bytes()
         replaced.append((chunk, reading, sound))
-        found = Blob.parse(sound).decode()
+        found = Blob.parse(sound).allocate()
         generator = torch.Generator().manual_seed(0)
 
         def noise(tensors):

@@ -53,6 +53,7 @@ OTHER_READING = replace(READY, reading=Reading.CONDITIONED)
         (StoreMiss.CORRUPT, READY, [], MissReason.CORRUPT),
         (StoreMiss.CORRUPT, None, [], MissReason.CORRUPT),
         (StoreMiss.TIER_DOWN, READY, [], MissReason.TIER_DOWN),
+        (StoreMiss.LOAD_TIMEOUT, READY, [], MissReason.LOAD_TIMEOUT),
     ],
 )
 def test_a_miss_is_explained(store_reason, record, others, reason):

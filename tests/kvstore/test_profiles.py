@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from kv_samples import make_identity
 from profile_samples import FINGERPRINT, held_out, make_profile, make_sample
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -17,7 +18,6 @@ from kvstore.errors import BadName, BadProfile, CorruptBlob, StaleProfile
 from kvstore.presets import SHIPPED, profile_presets
 from kvstore.profile_file import described_fingerprints, read_profile, write_profile
 from kvstore.profiles import Profiles
-from kv_samples import make_identity
 
 OTHER = "d" * 64
 

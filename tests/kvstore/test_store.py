@@ -31,7 +31,7 @@ class DownTier:
     def _down(self, *_):
         raise TierDown("The tier is down.")
 
-    get = put = delete = contains = stats = _down
+    get = put = delete = contains = sizes = stats = _down
 
 
 @pytest.fixture

@@ -89,6 +89,14 @@ def test_contains_names_those_that_are_there(tier):
     assert tier.contains("t", []) == set()
 
 
+def test_sizes_are_those_of_what_is_there(tier):
+    tier.put("t", A, b"123")
+    tier.put("t", C, b"4567")
+    assert tier.sizes("t", [A, B, C]) == {A: 3, C: 4}
+    assert tier.sizes("t", []) == {}
+    assert tier.sizes("another", [A]) == {}
+
+
 def test_stats_count_all_tenants(tier):
     assert (tier.stats().entries, tier.stats().bytes) == (0, 0)
     tier.put("one", A, b"123")
@@ -111,7 +119,8 @@ def test_stats_count_all_tenants(tier):
     ],
 )
 def test_names_that_could_leave_the_namespace_are_refused(tier, tenant, key):
-    for call in (tier.get, tier.delete, lambda t, k: tier.put(t, k, b""), lambda t, k: tier.contains(t, [k])):
+    several = (lambda t, k: tier.contains(t, [k]), lambda t, k: tier.sizes(t, [k]))
+    for call in (tier.get, tier.delete, lambda t, k: tier.put(t, k, b""), *several):
         with pytest.raises(BadName):
             call(tenant, key)
 
@@ -236,6 +245,7 @@ def test_a_dead_redis_is_down_and_is_left_alone_for_a_while(tmp_path):
         lambda: tier.put("t", A, b""),
         lambda: tier.delete("t", A),
         lambda: tier.contains("t", [A]),
+        lambda: tier.sizes("t", [A]),
         tier.stats,
     ):
         now += 10

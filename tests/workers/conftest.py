@@ -9,6 +9,8 @@ from app.core.settings import Settings
 from generator.chat import ModelTokenizer
 from generator.model_source import resolve_model
 from generator.preamble import build_preamble
+from kvstore.codecs.codecs import Codecs
+from kvstore.profiles import Profiles
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
 from retrieval.embedding import Embedder
@@ -65,6 +67,7 @@ def context(tmp_path, tokenizer, embedder):
         engine=engine,
         purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
         waker=NotingWaker(),
+        codecs=Codecs(Profiles([])),
     )
     index.close()
     catalog.close()

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -6,9 +7,11 @@ from staging_engine import FINGERPRINT
 
 from app.core.catalog import DocumentState, ReadingState
 from generator.errors import EngineUnavailable
-from generator.identity import chunk_identity
+from generator.identity import chunk_identity, piece_identity
 from generator.prompt import fixed_pieces
-from kvstore.key import Reading
+from kvstore.codecs.codecs import LOSSLESS, PLAIN
+from kvstore.key import Reading, compact_key
+from kvstore.levels import Level, at_level
 from kvstore.store import Hit
 from workers.deletion import delete_document
 from workers.ingest import ingest
@@ -59,7 +62,7 @@ def test_every_chunk_and_the_preamble_are_pre_read_behind_the_preamble(context, 
     assert context.engine.captured == [*fixed(context), *(tuple(chunk.token_ids) for chunk in chunks)]
     hits = stored(context, indexed)
     assert len(hits) == len(chunks) > 3
-    assert hits[0].blob.decode().keys[0].dtype is torch.bfloat16
+    assert hits[0].blob.decode(LOSSLESS).keys[0].dtype is torch.bfloat16
     assert context.catalog.kv_bytes(TENANT) >= sum(len(hit.blob.data) for hit in hits)
     assert not list(context.settings.effective_staging_dir.iterdir())
 
@@ -177,6 +180,43 @@ def test_deleting_a_document_keeps_the_kv_that_another_shares(context, indexed, 
     assert leftovers()["kv"] == len({chunk.ids_hash for chunk in chunks_of(context, other)})
     delete_document(TENANT, other.id, catalog=context.catalog, purge=context.purge, now=datetime.now(UTC))
     assert leftovers() == {"documents": 0, "vectors": 0, "files": 0, "kv": 0, "staged": 0}
+
+
+@pytest.fixture
+def two_levels(context):
+    return replace(context, settings=context.settings.model_copy(update={"kv_compact_preset": "int8"}))
+
+
+def test_chunks_are_stored_a_second_time_in_the_compact_preset_where_one_is_set(two_levels, indexed):
+    preread(indexed.id, two_levels)
+    hot = stored(two_levels, indexed)
+    compact = [two_levels.store.get(TENANT, at_level(hit.blob.identity, Level.COMPACT)) for hit in hot]
+    assert len(hot) == len(compact) > 3
+    assert {(hit.blob.codec_id, small.blob.codec_id) for small, hit in zip(compact, hot, strict=True)} == {
+        (PLAIN["lossless"].id, PLAIN["int8"].id)
+    }
+    lone = two_levels.preamble.ids, *fixed(two_levels)
+    keys = [piece_identity(FINGERPRINT, two_levels.preamble.ids, ids, Reading.OPENING).key for ids in lone]
+    assert not two_levels.store.sizes(TENANT, map(compact_key, keys)), "what all prompts share is kept exactly"
+
+
+def test_a_deleted_document_leaves_no_level_behind(two_levels, context, indexed, leftovers):
+    preread(indexed.id, two_levels)
+    assert leftovers()["kv"] == 2 * len({chunk.ids_hash for chunk in chunks_of(context, indexed)})
+    delete_document(TENANT, indexed.id, catalog=context.catalog, purge=context.purge, now=datetime.now(UTC))
+    assert leftovers() == {"documents": 0, "vectors": 0, "files": 0, "kv": 0, "staged": 0}
+
+
+def test_a_document_deleted_while_it_is_pre_read_leaves_no_level_behind(two_levels, context, indexed, leftovers):
+    third = tuple(chunks_of(context, indexed)[2].token_ids)
+
+    def delete(ids):
+        if ids == third:
+            delete_document(TENANT, indexed.id, catalog=context.catalog, purge=context.purge, now=datetime.now(UTC))
+
+    context.engine.before.append(delete)
+    assert not preread(indexed.id, two_levels)
+    assert leftovers()["kv"] == 0
 
 
 def test_deleted_kv_is_forgotten_by_the_engine_too(context, indexed):

@@ -16,7 +16,7 @@ from generator.identity import chunk_identity
 from generator.report import ChunkOutcome, FusionReport
 from kvstore.blob import encode_blob
 from kvstore.chunk_kv import ChunkKV
-from kvstore.codec import LOSSLESS
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.key import Reading
 from kvstore.reasons import MissReason
 from workers.pieces import wanted_reading

@@ -12,6 +12,8 @@ from scripted_engine import ScriptedEngine
 
 from app.web.server import WebServer
 from app.web.services import Services
+from kvstore.codecs.codecs import Codecs
+from kvstore.profiles import Profiles
 from workers.context import WorkerContext
 from workers.ingest import ingest
 
@@ -64,6 +66,7 @@ class Web:
             engine=services.engine,
             purge=services.purge,
             waker=services.waker,
+            codecs=Codecs(Profiles([])),
         )
         ingest(document_id, context)
 

@@ -31,7 +31,7 @@ from generator.vllm.scheduler_side import SchedulerSide
 from generator.vllm.worker_side import WorkerSide
 from kvstore.blob import encode_blob
 from kvstore.chunk_kv import ChunkKV
-from kvstore.codec import LOSSLESS
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 from kvstore.staging import read_staged, staged_path
@@ -74,7 +74,8 @@ class Rig:
     ) -> "Rig":
         fingerprint = model_fingerprint(model, dtype)
         folders = str(state / "staging"), str(state / "kv")
-        config = EngineConfig(fingerprint, *folders, kv_disk_bytes, kv_memory_bytes)
+        profiles = str(state / "profiles")
+        config = EngineConfig(fingerprint, *folders, kv_disk_bytes, kv_memory_bytes, profiles_dir=profiles)
         options: dict[str, Any] = {
             "model": str(model),
             "dtype": dtype,

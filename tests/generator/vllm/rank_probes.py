@@ -1,10 +1,15 @@
 """Functions that tests send into the engine's worker processes, one a rank (`LLM.collective_rpc`)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from kvstore.blob import Blob
+from kvstore.codecs.base import Codec, SectionJob
+from kvstore.codecs.lossless import Lossless
 from kvstore.decoded import DecodedChunks
+from kvstore.errors import CorruptBlob
 
 _SLOTS = "_slots_that_a_test_watches"
 
@@ -46,6 +51,29 @@ def spoil_next_read(worker: Any, rank: int, *, gone: bool) -> None:
         return None if gone else bytes(data)
 
     tier.get = spoiled
+
+
+class _FailsAtLast(Lossless):
+    """Decodes all layers but the last."""
+
+    def decode(self, jobs: Sequence[SectionJob]) -> None:
+        if any(job.layer == 3 for job in jobs):
+            raise CorruptBlob("The last layer does not decode.")
+        super().decode(jobs)
+
+
+def spoil_decoding(worker: Any, rank: int, key: str) -> None:
+    """On `rank` alone the last layer of this blob does not decode, once the first ones have been."""
+    if worker.rank != rank:
+        return
+    fetcher = worker._connector().worker_side._fetcher
+    codecs = fetcher._codecs
+
+    class Spoilt:
+        def of(self, blob: Blob) -> Codec:
+            return _FailsAtLast() if blob.identity.key == key else codecs.of(blob)
+
+    fetcher._codecs = Spoilt()
 
 
 def held_heads(worker: Any) -> set[int]:

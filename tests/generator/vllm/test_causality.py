@@ -14,6 +14,7 @@ from generator.identity import chunk_identity
 from generator.vllm.recompute import Job
 from generator.vllm.selftest import dense_attention
 from kernels.rope import rotate_keys
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.key import Reading
 from kvstore.store import Hit
 
@@ -105,7 +106,7 @@ def mixture(rig: Rig, preamble: list[int], chunks: list[list[int]]) -> tuple[Ten
     for before, ids in [((), preamble), *((preamble, chunk) for chunk in chunks)]:
         found = rig.store.get(TENANT, chunk_identity(rig.config.fingerprint, before, ids, Reading.OPENING))
         assert isinstance(found, Hit)
-        k, v = found.blob.layer(0)
+        k, v = found.blob.layer(0, LOSSLESS)
         keys.append(k.to(torch.float32))
         values.append(v)
     joined = torch.cat(keys)

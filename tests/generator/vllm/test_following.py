@@ -12,7 +12,7 @@ from generator.fusion_request import FusionRequest, Segment, SegmentKind
 from generator.policy import Policy
 from kvstore.blob import encode_blob
 from kvstore.chunk_kv import ChunkKV
-from kvstore.codec import LOSSLESS
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.key import Reading
 
 FIRST, SECOND = random_ids(110, 60), random_ids(111, 90)

@@ -1,21 +1,29 @@
 """Requests that arrive while others answer: fetched for in the background, taken up when ready, harmless when gone."""
 
 from collections.abc import Sequence
-from threading import Event
+from concurrent.futures import Future
 
 import pytest
 from crowd import Crowd
 from fusion_rig import TENANT, Answer, Rig, random_ids, segments_of
 
 from app.core.ids import new_id
+from generator.arriving import Arriving, Begun, Fetched, Wanted
 from generator.fusion_request import FusionRequest
 from generator.identity import chunk_identity
-from generator.vllm.fetching import Fetched
 from generator.vllm.prefetch import Prefetcher
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 
 QUESTION = random_ids(94, 12)
+ABSENT = Fetched(None, reason="absent")
+
+
+NOT_WANTED = Wanted((), 5)
+
+
+def wanted(number: int) -> Wanted:
+    return Wanted((BlobIdentity(f"{number:064x}", "b" * 64, "c" * 64, "d" * 64, Reading.OPENING),), 5)
 
 
 @pytest.fixture
@@ -105,28 +113,67 @@ def test_what_is_deleted_while_a_request_waits_for_it_is_not_used(
 
 
 class SlowFetcher:
-    """Fetches when it is let."""
+    """Has what it was asked for once `answer` is called."""
 
     def __init__(self) -> None:
-        self.let = Event()
-        self.fetches = 0
+        self.begun: list[Future[Begun]] = []
 
-    def fetch(self, tenant: str, wanted: Sequence[Sequence[BlobIdentity]]) -> list[Fetched]:
-        self.fetches += 1
-        assert self.let.wait(20)
-        return [Fetched(None, reason="absent") for _ in wanted]
+    def fetch(self, tenant: str, wanted: Sequence[Wanted]) -> list[Arriving]:
+        begun: list[Future[Begun]] = [Future() for _ in wanted]
+        self.begun += begun
+        return [Arriving(each) for each in begun]
+
+    def answer(self, *numbers: int) -> None:
+        for number in numbers:
+            self.begun[number].set_result(Begun(ABSENT))
 
 
-def test_a_purge_while_something_is_fetched_makes_nobody_wait_for_what_is_given_up() -> None:
-    fetcher = SlowFetcher()
-    prefetcher = Prefetcher(fetcher)  # type: ignore[arg-type]
-    prefetcher.start("asked", TENANT, [[]])
+@pytest.fixture
+def slow() -> SlowFetcher:
+    return SlowFetcher()
+
+
+@pytest.fixture
+def prefetcher(slow: SlowFetcher) -> Prefetcher:
+    return Prefetcher(slow)  # type: ignore[arg-type]
+
+
+def test_a_request_is_ready_once_all_of_its_chunks_are_there(slow: SlowFetcher, prefetcher: Prefetcher) -> None:
+    prefetcher.start("asked", TENANT, [wanted(1), wanted(2)])
+    slow.answer(0)
+    assert prefetcher.newly_ready() == []
+    slow.answer(1)
+    assert prefetcher.newly_ready() == ["asked"]
+    assert prefetcher.newly_ready() == []
+
+
+def test_a_purge_while_something_is_fetched_makes_nobody_wait_for_what_is_given_up(
+    slow: SlowFetcher, prefetcher: Prefetcher
+) -> None:
+    prefetcher.start("asked", TENANT, [wanted(1)])
     assert prefetcher.newly_ready() == []
     prefetcher.forget_all()
     assert prefetcher.newly_ready() == ["asked"]
     assert prefetcher.newly_ready() == []
-    fetcher.let.set()
-    assert prefetcher.take("asked", TENANT, [[]]) == [Fetched(None, reason="absent")]
-    assert fetcher.fetches == 2, "what was fetched before the purge was used"
+    assert slow.begun[0].cancelled()
+    (taken,) = prefetcher.take("asked", TENANT, [wanted(1)])
+    slow.answer(1)
+    assert taken.found() == ABSENT, "what was fetched before the purge was used"
     assert prefetcher.held == 0
-    prefetcher.close()
+
+
+def test_what_is_fetched_for_a_request_that_ends_is_given_up(slow: SlowFetcher, prefetcher: Prefetcher) -> None:
+    prefetcher.start("asked", TENANT, [wanted(1)])
+    prefetcher.forget(["asked", "never heard of"])
+    assert slow.begun[0].cancelled()
+    assert prefetcher.held == 0
+
+
+def test_a_request_taken_up_before_all_is_fetched_waits_only_for_what_it_still_needs(
+    slow: SlowFetcher, prefetcher: Prefetcher
+) -> None:
+    prefetcher.start("asked", TENANT, [wanted(1), wanted(2)])
+    slow.answer(1)
+    unneeded, needed = prefetcher.take("asked", TENANT, [NOT_WANTED, wanted(2)])
+    assert unneeded.found().kv is None
+    assert needed.found() == ABSENT

@@ -5,17 +5,21 @@ import torch
 from fusion_rig import TENANT, Answer, Rig, distance, random_ids, segments_of
 
 from app.core.ids import new_id
+from generator.choosing import Chooser
 from generator.fusion_request import FusionRequest, Segment, SegmentKind
 from generator.identity import chunk_identity
 from kvstore.blob import encode_blob
 from kvstore.chunk_kv import ChunkKV
-from kvstore.codec import LOSSLESS
+from kvstore.codecs.codecs import LOSSLESS
+from kvstore.codecs.lossless import Lossless
 from kvstore.errors import TierDown
 from kvstore.key import Reading
+from kvstore.levels import Level, at_level
 from kvstore.store import ChunkStore, Hit
 
 SEPARATOR = [7, 8, 9]
 QUESTION = random_ids(98, 12)
+LAST_LAYER = 3
 SAME = 2e-5
 
 
@@ -165,7 +169,7 @@ def test_fused_kv_is_found_by_no_exact_request(rig: Rig, preamble: list[int]) ->
     identity = chunk_identity(rig.config.fingerprint, preamble, chunk, Reading.OPENING)
     found = rig.store.get(TENANT, identity)
     assert isinstance(found, Hit)
-    kv = found.blob.decode()
+    kv = found.blob.decode(LOSSLESS)
     keys, values = ([torch.randn_like(tensor) * 3 for tensor in tensors] for tensors in (kv.keys, kv.values))
     garbage = ChunkKV(tuple(keys), tuple(values))
     rig.store.put(TENANT, encode_blob(garbage, identity, LOSSLESS))
@@ -187,6 +191,33 @@ def test_a_corrupt_blob_is_a_miss_and_the_answer_is_exact(rig: Rig, preamble: li
     assert outcomes(answer) == ["miss: corrupt"]
     assert distance(answer, rig.exact(prompt(preamble, chunk)[0], 4)) <= SAME
     assert not path.exists(), "the corrupt blob is dropped"
+
+
+class SpoiltLastLayer(Lossless):
+    """Writes the last layer as bytes that have the right checksums and decode to nothing."""
+
+    def encode_layer(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> list[bytes]:
+        sections = super().encode_layer(layer, keys, values)
+        return [b"\xff" * len(section) for section in sections] if layer == LAST_LAYER else sections
+
+
+@pytest.mark.parametrize("policy", ["none", "impact@.2", "hkvd@.2"])
+def test_a_blob_that_fails_when_its_first_layers_are_written_is_a_miss(
+    rig: Rig, preamble: list[int], policy: str
+) -> None:
+    """Its neighbours are reused, and its own tokens are fresh wherever they were half written."""
+    chunks = [random_ids(seed, 90) for seed in (120, 121)]
+    rig.preread(preamble, *chunks)
+    identity, kv = rig.staged(preamble, chunks[0], Reading.OPENING)
+    rig.worker_side.purge(TENANT, [identity.key])
+    wanted = fuse(rig, preamble, *chunks, policy=policy)
+    assert outcomes(wanted)[0] == "miss: absent"
+    rig.store.put(TENANT, encode_blob(kv, identity, SpoiltLastLayer()))
+    answer = fuse(rig, preamble, *chunks, policy=policy)
+    assert outcomes(answer)[0] == "miss: corrupt"
+    assert not outcomes(answer)[1].startswith("miss")
+    assert distance(answer, wanted) <= SAME
+    assert not rig.store.contains(TENANT, [identity.key])
 
 
 def test_a_blob_of_other_text_under_this_name_is_never_used(rig: Rig, preamble: list[int]) -> None:
@@ -216,6 +247,34 @@ def test_a_blob_that_goes_between_look_up_and_load_only_makes_more_tokens_fresh(
     answer = fuse(rig, preamble, chunk)
     assert outcomes(answer) == ["miss: absent"]
     assert distance(answer, rig.exact(prompt(preamble, chunk)[0], 4)) <= SAME
+
+
+def test_a_chunk_of_which_only_the_compact_level_is_left_is_reused_and_purged(rig: Rig, preamble: list[int]) -> None:
+    chunk = random_ids(122, 90)
+    rig.preread(preamble, chunk)
+    identity, kv = rig.staged(preamble, chunk, Reading.OPENING)
+    rig.worker_side.purge(TENANT, [identity.key])
+    rig.store.put(TENANT, encode_blob(kv, at_level(identity, Level.COMPACT), LOSSLESS))
+    assert outcomes(fuse(rig, preamble, chunk)) == ["disk"]
+    again = fuse(rig, preamble, chunk)
+    assert outcomes(again) == ["memory"]
+    assert distance(again, rig.exact(prompt(preamble, chunk)[0], 4)) <= SAME
+    rig.llm.collective_rpc("preread_purge", args=(TENANT, [identity.key]))
+    assert outcomes(fuse(rig, preamble, chunk)) == ["miss: absent"]
+
+
+def test_a_chunk_that_is_computed_sooner_than_it_could_be_loaded_is_a_miss_with_that_reason(
+    rig: Rig, preamble: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks = [random_ids(seed, 90) for seed in (123, 124)]
+    rig.preread(preamble, *chunks)
+    fetcher = rig.worker_side._fetcher
+    slow = Chooser(rig.store, fetcher._decoded, 0.001, lambda: 1e-9)
+    slow.saw_fetched("disk", 1, 10.0)
+    monkeypatch.setattr(fetcher, "_chooser", slow)
+    answer = fuse(rig, preamble, *chunks)
+    assert outcomes(answer) == ["miss: load_timeout"] * 2
+    assert distance(answer, rig.exact(prompt(preamble, *chunks)[0], 4)) <= SAME
 
 
 def test_another_tenants_chunk_kv_is_not_seen(rig: Rig, preamble: list[int]) -> None:

@@ -13,6 +13,7 @@ from generator.identity import chunk_identity
 from generator.policy import PolicyName
 from generator.vllm.selection import existing_layers
 from kernels.rope import rotate_keys
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.key import Reading
 from kvstore.store import Hit
 
@@ -123,7 +124,7 @@ def stored_keys(
     for before, ids in [((), preamble), *((preamble, chunk) for chunk in chunks)]:
         hit = rig.store.get(TENANT, chunk_identity(rig.config.fingerprint, before, ids, Reading.OPENING))
         assert isinstance(hit, Hit)
-        keys.append(hit.blob.layer(index)[0].to(torch.float32))
+        keys.append(hit.blob.layer(index, LOSSLESS)[0].to(torch.float32))
     rotary = rig.worker_side.layers[index].rotary
     cos, sin = rotary.cos_sin(positions)
     return rotate_keys(torch.cat(keys), cos, sin, neox=rotary.neox, rotary_dim=rotary.rotary_dim)

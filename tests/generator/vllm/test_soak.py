@@ -20,7 +20,7 @@ from generator.fusion_request import FusionRequest, SegmentKind
 from generator.identity import piece_identity
 from generator.report import FusionReport
 from kvstore.blob import encode_blob
-from kvstore.codec import LOSSLESS
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.key import Reading
 from kvstore.staging import read_staged, staged_path
 from kvstore.store import ChunkStore

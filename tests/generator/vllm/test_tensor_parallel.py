@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 from crowd import Crowd
 from fusion_rig import TENANT, Answer, Rig, distance, random_ids, segments_of
-from rank_probes import held_heads, refuse_to_fuse, spoil_next_read, watch_writes, watched_writes
+from rank_probes import (
+    held_heads,
+    refuse_to_fuse,
+    spoil_decoding,
+    spoil_next_read,
+    watch_writes,
+    watched_writes,
+)
 from tiny_models import save_tiny_model
 
 from app.core.ids import new_id
@@ -14,6 +21,7 @@ from generator.fusion_request import FusionRequest, Segment
 from generator.identity import chunk_identity
 from generator.launch import core_lists
 from kvstore.chunk_kv import ChunkKV
+from kvstore.codecs.codecs import LOSSLESS
 from kvstore.key import Reading
 from kvstore.store import Hit
 
@@ -61,7 +69,7 @@ def exact(rig: Rig, preamble: list[int], *chunks: list[int]) -> Answer:
 def stored(rig: Rig, preamble: list[int], chunk: list[int]) -> ChunkKV:
     found = rig.store.get(TENANT, chunk_identity(rig.config.fingerprint, preamble, chunk, Reading.OPENING))
     assert isinstance(found, Hit)
-    return found.blob.decode()
+    return found.blob.decode(LOSSLESS)
 
 
 def test_the_ranks_hold_half_of_the_heads_each_and_the_engine_fuses(two: Rig, preamble: list[int]) -> None:
@@ -166,6 +174,23 @@ def test_what_one_rank_cannot_read_is_a_miss_on_both(two: Rig, preamble: list[in
     assert distance(answer, exact(two, preamble, chunk)) <= SAME
     first, second = two.llm.collective_rpc(watched_writes)
     assert first == second
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_what_one_rank_fails_to_decode_when_it_is_half_written_is_a_miss_on_both(
+    two: Rig, preamble: list[int], rank: int
+) -> None:
+    chunk = random_ids(40 + rank, 90)
+    two.preread(preamble, chunk)
+    key = chunk_identity(two.config.fingerprint, preamble, chunk, Reading.OPENING).key
+    two.llm.collective_rpc(spoil_decoding, args=(rank, key))
+    two.llm.collective_rpc(watch_writes)
+    answer = fuse(two, preamble, chunk)
+    assert answer.report is not None
+    assert [each.reason for each in answer.report.chunks] == ["corrupt"]
+    assert distance(answer, exact(two, preamble, chunk)) <= SAME
+    first, second = two.llm.collective_rpc(watched_writes)
+    assert first[-1] == second[-1]
 
 
 def test_one_rank_that_must_not_fuse_stops_all(two: Rig) -> None:

@@ -28,7 +28,8 @@ def make_sample(seed: int, tokens: int = 512) -> CalibrationSample:
     gradients = 1e-3 * torch.randn(2, 2, LAYERS, tokens, WIDTH, generator=generator)
     # Tokens with a large first channel matter more, so that there is something to detect.
     weight = (rows[:, :, :, :1] > rows[:, :, :, :1].mean()).float() * 7 + 1
-    return CalibrationSample(rows, gradients * weight)
+    shape = (LAYERS, tokens, HEADS, DIM)
+    return CalibrationSample(rows.view(2, *shape), (gradients * weight).view(2, 2, *shape))
 
 
 @lru_cache(maxsize=1)

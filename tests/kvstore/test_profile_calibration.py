@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from profile_samples import FINGERPRINT, LAYERS, WIDTH, make_profile, make_sample
+from profile_samples import DIM, FINGERPRINT, LAYERS, WIDTH, make_profile, make_sample
 
 from kvstore.calibration import CalibrationSample, calibrate
 from kvstore.errors import BadProfile
@@ -24,11 +24,10 @@ def test_equal_samples_make_equal_profiles():
 def test_a_channel_that_matters_more_has_smaller_steps():
     sample = make_sample(0)
     gradients = torch.ones_like(sample.gradients)
-    gradients[..., 3] = 16
+    gradients[..., 0, 3] = 16
     profile = calibrate([CalibrationSample(sample.kv, gradients)], [preset()], [FINGERPRINT], {})
     analysis = profile.plan("high").section(0, 0).analysis
-    assert analysis.shape == (WIDTH, WIDTH)
-    assert float(analysis[3].norm() / analysis[4].norm()) == pytest.approx(16, rel=0.05)
+    assert float(analysis[0, 3].norm() / analysis[0, 4].norm()) == pytest.approx(16, rel=0.05)
 
 
 def test_the_basis_is_orthogonal_and_ordered_by_variance():
@@ -36,18 +35,23 @@ def test_the_basis_is_orthogonal_and_ordered_by_variance():
     for basis in (basis for basis in profile.bases.values() if basis.vectors is not None):
         vectors = basis.vectors.float()
         products = vectors @ vectors.transpose(-1, -2)
-        assert torch.allclose(products, torch.eye(WIDTH).expand_as(products), atol=5e-3)
+        assert torch.allclose(products, torch.eye(DIM).expand_as(products), atol=5e-3)
     plan = profile.plan("high").section(0, 1)
-    rows = make_sample(0).kv[1, 0]
-    spread = ((rows - plan.mean) @ plan.analysis).std(0)
-    assert (spread[:-1] > 0.8 * spread[1:]).all()
+    rows = make_sample(0).kv[1, 0].flatten(1)
+    spread = torch.from_numpy(plan.steps(rows)).std(0)
+    for head in spread.split(DIM):
+        assert (head[:-1] > 0.8 * head[1:]).all()
 
 
 def test_synthesis_undoes_analysis_where_no_channel_is_dropped():
     plan = make_profile().plan("high").section(1, 0)
-    whole = [at for at, plane in enumerate(plan.planes) if plane < make_profile().plan("high").tables.movable]
-    numbers = plan.analysis @ (plan.synthesis[whole] / torch.from_numpy(2.0 ** plan.shifts)[:, None].float())
-    assert torch.allclose(numbers, torch.eye(WIDTH), atol=0.02)
+    rows = make_sample(3).kv[0, 1].flatten(1)
+    steps = torch.from_numpy(plan.steps(rows))
+    assert steps.shape == rows.shape
+    planes = torch.zeros(len(plan.planes), len(rows))
+    whole = plan.planes < make_profile().plan("high").tables.movable
+    planes[torch.from_numpy(whole)] = (steps / torch.from_numpy(2.0**plan.shifts)).T.float()
+    assert torch.allclose(plan.values(planes), rows, rtol=0.01, atol=0.01 * float(rows.abs().max()))
 
 
 def test_channels_that_are_nearly_always_zero_are_dropped():
@@ -58,11 +62,9 @@ def test_channels_that_are_nearly_always_zero_are_dropped():
 
 def test_anchors_are_taken_only_where_differences_are_smaller():
     kv = make_sample(0).kv.clone()
-    kv[..., 0] = torch.arange(kv.shape[2]).float()  # a slope: neighbours are much alike
+    kv[..., 0, 0] = torch.arange(kv.shape[2]).float()  # a slope: neighbours are much alike
     sample = CalibrationSample(kv, make_sample(0).gradients)
-    chosen = calibrate(
-        [sample], [preset(weighting=Weighting.DEVIATION, step=0.1, anchor_tokens=10)], [FINGERPRINT], {}
-    )
+    chosen = calibrate([sample], [preset(weighting=Weighting.DEVIATION, step=0.1, anchor_tokens=10)], [FINGERPRINT], {})
     anchored = chosen.presets["high"].anchored
     assert anchored[..., 0].all()
     assert not anchored[..., 1:].any()
@@ -72,9 +74,9 @@ def test_sensitive_tokens_are_found_from_their_keys_and_values():
     profile = make_profile()
     sample = make_sample(50)
     plan = profile.plan("default")
-    keys, values = sample.kv[:, 0]
+    keys, values = sample.kv[:, 0].flatten(2)
     levels = plan.levels(0, 0, keys, values).float()
-    sensitive = sample.gradients[:, 0, 0].square().sum(-1).mean(0)
+    sensitive = sample.gradients[:, 0, 0].square().sum((-1, -2)).mean(0)
     high = sensitive > sensitive.median()
     assert levels[high].mean() > levels[~high].mean() + 0.5
 
