@@ -48,7 +48,8 @@ def soak(
 ) -> None:
     """Answers under load against the same requests alone, and what the load leaves behind, in an engine of its own.
 
-    The engine computes in float32, and chunk KV is stored losslessly. Ends with status 1 when an answer differs by more than the bound or a check fails.
+    The engine computes in float32; chunk KV is stored losslessly. Ends with status 1 when an answer differs by more
+    than the bound or a check fails.
     """
     limits = {"kv_memory_bytes": kv_memory_bytes, "kv_disk_bytes": kv_disk_bytes}
     settings = get_settings().model_copy(update={**_SMALL_ENGINE, **limits, "kv_preset": "lossless"})

@@ -13,19 +13,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from kvstore.basis import CLASSES_PER_OCTAVE, DROPPED, MAX_LEVEL, MAX_SHIFT, Basis, PresetTables
 from kvstore.errors import BadProfile
 from kvstore.frequencies import CLASSES, Counts, class_of
-from kvstore.presets import ProfilePreset, Weighting
-from kvstore.profile import (
-    CLASSES_PER_OCTAVE,
-    DROPPED,
-    MAX_LEVEL,
-    MAX_SHIFT,
-    Basis,
-    PresetTables,
-    Profile,
-    step_of,
-)
+from kvstore.presets import ProfilePreset, Weighting, step_of
+from kvstore.profile import Profile
 from kvstore.profile_id import profile_id
 from kvstore.sections import TOKENS_PER_SECTION
 

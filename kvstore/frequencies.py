@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from kernels.rans.tables import SCALE, SYMBOLS, Tables
-from kvstore.profile import CLASSES_PER_OCTAVE, MAX_SHIFT
+from kvstore.basis import CLASSES_PER_OCTAVE, MAX_SHIFT
 
 _NARROWEST = 2.0**-4  # steps of standard deviation
 CLASSES = 22

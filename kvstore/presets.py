@@ -102,6 +102,11 @@ SHIPPED = tuple(preset for preset in PROFILE_PRESETS if preset.levels)
 """What `preread calibrate` puts into a profile unless told otherwise."""
 
 
+def step_of(preset: ProfilePreset, layer: int, layers: int) -> float:
+    """The step in one of `layers` layers."""
+    return preset.step * preset.by_depth[layer * len(preset.by_depth) // layers]
+
+
 def profile_presets(names: Sequence[str]) -> tuple[ProfilePreset, ...]:
     """Raises: BadName for a name that no preset with a profile has."""
     known = {preset.name: preset for preset in PROFILE_PRESETS}
@@ -120,4 +125,5 @@ __all__ = [
     "ProfilePreset",
     "Weighting",
     "profile_presets",
+    "step_of",
 ]

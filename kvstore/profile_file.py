@@ -14,9 +14,10 @@ from torch import Tensor
 from kernels.errors import BadShape
 from kernels.rans.tables import Tables
 from kvstore.atomic_file import replacing
+from kvstore.basis import Basis, PresetTables
 from kvstore.errors import BadProfile
 from kvstore.presets import PROFILE_PRESETS
-from kvstore.profile import Basis, PresetTables, Profile
+from kvstore.profile import Profile
 from kvstore.profile_id import profile_id
 
 FORMAT = 1

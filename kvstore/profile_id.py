@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 import torch
 
-from kvstore.profile import Basis, PresetTables
+from kvstore.basis import Basis, PresetTables
 
 
 def profile_id(fingerprints: Sequence[str], bases: Mapping[str, Basis], presets: Mapping[str, PresetTables]) -> str:

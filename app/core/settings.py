@@ -116,8 +116,8 @@ class Settings(BaseSettings):
     kv_compact_preset: str = Field(
         "",
         pattern=r"^([a-z0-9-]{1,32})?$",
-        description="Preset in which chunk KV is stored a second time, smaller, for when the first would take longer to "
-        "load than `load_deadline_seconds`; empty: it is not.",
+        description="Preset in which chunk KV is stored a second time, smaller, for when the first would take longer "
+        "to load than `load_deadline_seconds`; empty: it is not.",
     )
     load_deadline_seconds: float = Field(
         0,

@@ -1,6 +1,7 @@
 """Quantised with a model's profile and entropy-coded with its tables. See docs/codec.md.
 
-A section's tokens become coefficients, coefficients whole numbers, these symbols. Back, it is one matrix product a head.
+A section's tokens become coefficients, coefficients whole numbers, these symbols. Back, it is one matrix product a
+head.
 """
 
 from collections.abc import Sequence
@@ -14,10 +15,12 @@ from torch import Tensor
 from kernels.errors import BadShape, BadStream
 from kernels.quantise import numbers_of, quantise
 from kernels.rans.numba import decode, encode
+from kvstore.basis import CLASSES_PER_OCTAVE
 from kvstore.codecs.base import SectionJob, runs, sixteen_bits
 from kvstore.codecs.section import EXCEPTION_BYTES, CodedSection, exceptions_of
 from kvstore.errors import BadChunkKV, CorruptBlob
-from kvstore.profile import CLASSES_PER_OCTAVE, Plan, Profile, SectionPlan
+from kvstore.plan import Plan, SectionPlan
+from kvstore.profile import Profile
 
 
 class ProfiledCodec:

@@ -5,10 +5,10 @@ import pytest
 import torch
 from profile_samples import DIM, FINGERPRINT, LAYERS, WIDTH, make_profile, make_sample
 
+from kvstore.basis import DROPPED
 from kvstore.calibration import CalibrationSample, calibrate
 from kvstore.errors import BadProfile
 from kvstore.presets import SHIPPED, ProfilePreset, Weighting, profile_presets
-from kvstore.profile import DROPPED
 
 
 def preset(**changes) -> ProfilePreset:
