@@ -77,6 +77,13 @@ class Plan:
             self._sections[layer, kind] = self._prepare(layer, kind)
         return self._sections[layer, kind]
 
+    def prepare(self) -> None:
+        """Work out every section's matrices, and the tables' look-ups."""
+        for layer in range(self.layers):
+            for kind in (0, 1):
+                self.section(layer, kind)
+        _ = self.tables.slots
+
     def levels(self, layer: int, kind: int, keys: Tensor, values: Tensor) -> Tensor:
         """(tokens,) int64 of (tokens, width) float32 keys and values."""
         if self._basis.detector is None or self._basis.bias is None:

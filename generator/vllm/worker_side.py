@@ -66,11 +66,13 @@ class WorkerSide:
             log.warning("chunk KV is not fused, every request is served exactly: %s", self.reason)
         self._notes = notes = Notes(config.notes_dir, quiet=not ranks.leads)
         self._reporter = Reporter(notes, len(caches))
+        codecs = engine_codecs(config)
+        codecs.prepare(config.fingerprint)
         decoded = DecodedChunks(config.kv_memory_bytes // ranks.size)
         shapes = [(kv_heads, layer.shape[1]) for layer in self.layers]
         budget = Budget(config.share_floor, config.share_ceiling)
         chooser = Chooser(store, decoded, config.load_deadline_seconds, lambda: budget.token_s)
-        self._fetcher = Fetcher(store, engine_codecs(config), decoded, shapes, ranks.heads(kv_heads), chooser)
+        self._fetcher = Fetcher(store, codecs, decoded, shapes, ranks.heads(kv_heads), chooser)
         self._prefetcher = Prefetcher(self._fetcher)
         self._capturer = Capturer(
             self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes, ranks, kv_heads

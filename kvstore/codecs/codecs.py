@@ -45,6 +45,13 @@ class Codecs:
     def has_profile(self, fingerprint: str) -> bool:
         return self._profiles.of_model(fingerprint) is not None
 
+    def prepare(self, fingerprint: str) -> None:
+        """Work out what coding with the model's profile needs now, where it has one, and not at the first question."""
+        profile = self._profiles.of_model(fingerprint)
+        if profile is not None:
+            for preset in profile.presets:
+                profile.plan(preset).prepare()
+
     def of(self, blob: Blob) -> Codec:
         """What decodes `blob`. Raises: StaleProfile where its profile is gone; CorruptBlob for an unknown id."""
         if blob.codec_id in _PLAIN_BY_ID:

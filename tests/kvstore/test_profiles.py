@@ -11,13 +11,16 @@ from profile_samples import FINGERPRINT, held_out, make_profile, make_sample
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from app.core.settings import Settings
+from generator.fingerprint import model_fingerprint
+from generator.model_source import resolve_model
 from kvstore.blob import Blob, encode_blob
 from kvstore.calibration import calibrate
 from kvstore.codecs.codecs import LOSSLESS, NAMES, Codecs
 from kvstore.errors import BadName, BadProfile, CorruptBlob, StaleProfile
 from kvstore.presets import SHIPPED, profile_presets
 from kvstore.profile_file import described_fingerprints, read_profile, write_profile
-from kvstore.profiles import Profiles
+from kvstore.profiles import SHIPPED_PROFILES, Profiles
 
 OTHER = "d" * 64
 
@@ -147,3 +150,24 @@ def test_a_preset_with_a_profile_but_without_its_id_is_corrupt(tmp_path):
     blob.identity = replace(blob.identity, profile_id="")
     with pytest.raises(CorruptBlob):
         codecs.of(blob)
+
+
+def test_what_coding_needs_can_be_worked_out_beforehand(tmp_path):
+    write_profile(tmp_path, calibrate([make_sample(1)], SHIPPED, [FINGERPRINT], {}))
+    codecs = Codecs(Profiles([tmp_path]))
+    codecs.prepare(OTHER)
+    codecs.prepare(FINGERPRINT)
+    plan = codecs.to_write("compact", FINGERPRINT).plan
+    section = plan.section(1, 1)
+    codecs.prepare(FINGERPRINT)
+    assert plan.section(1, 1) is section
+
+
+def test_the_packaged_models_profile_ships():
+    found = Profiles([SHIPPED_PROFILES])
+    settings = Settings(_env_file=None)
+    folder = resolve_model(settings)
+    for dtype in ("bfloat16", "float32"):
+        profile = found.of_model(model_fingerprint(folder, dtype))
+        assert profile is not None
+        assert set(profile.presets) >= {preset.name for preset in SHIPPED}
