@@ -49,12 +49,15 @@ class CodecStudy:
             chunks = pack(self._tokenizer, question.passages, shape.chunk_tokens, shape.context_tokens, shape.seed + at)
             exact = run_exact(self._model, self._tokenizer, self._preamble, chunks, question.text, shape.steps)
             kv = chunk_kv(self._model, exact)
-            halves = replaced(self._model, exact, in_dtype(kv, torch.bfloat16))
+            in_16_bits = in_dtype(kv, torch.bfloat16)
+            halves = replaced(self._model, exact, in_16_bits)
             self.floor.append(closeness(exact.log_probabilities, forced(self._model, exact, halves)))
             for name, codec in codecs.items():
                 if at == 0:
-                    self.speeds[name] = speed_of(codec, in_dtype(kv, torch.bfloat16))
-                found[name].append(round_trip(self._model, exact, kv, codec, short=at < _SHORT_QUESTIONS))
+                    self.speeds[name] = speed_of(codec, in_16_bits)
+                # What keeps every bit is given the bits that a 16-bit engine would.
+                given = in_16_bits if codec.decoded_dtype(torch.float32) is torch.float32 else kv
+                found[name].append(round_trip(self._model, exact, given, codec, short=at < _SHORT_QUESTIONS))
                 advance()
         return found
 
