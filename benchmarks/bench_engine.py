@@ -33,7 +33,6 @@ from generator.traces import PROCESSOR, traces_dir
 from kvstore.codecs.base import Codec
 from kvstore.codecs.codecs import LOSSLESS, Codecs
 from kvstore.key import Reading, chunk_key
-from kvstore.profiles import SHIPPED_PROFILES, Profiles
 from kvstore.store import ChunkStore
 from kvstore.tiers.disk import DiskTier
 
@@ -148,7 +147,7 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
             preamble = build_preamble(tokenizer, own)
             store = ChunkStore([DiskTier(own.effective_kv_dir, own.kv_disk_bytes)])
             reader = ChunkReader(client, store, own.effective_staging_dir, preamble)
-            codecs = Codecs(Profiles([own.profiles_dir, SHIPPED_PROFILES]))
+            codecs = Codecs.beside(own.profiles_dir)
             codec = effective_codec(own, status.fingerprint, codecs)
             traces = traces_dir(own.effective_staging_dir)
             yield BenchEngine(client, status, tokenizer, preamble, reader, codec, traces)

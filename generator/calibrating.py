@@ -41,7 +41,7 @@ def calibrated(
     if len(starts) < FEWEST_CHUNKS:
         raise TooLittleText(
             f"{source} has {len(ids)} tokens; calibration needs {FEWEST_CHUNKS * CHUNK_TOKENS + LATER_TOKENS}.",
-            "Name a folder with more text, or leave --documents out for the bundled text.",
+            "Name more text, or none for the bundled handbook.",
         )
     preamble = tuple(build_preamble(tokenizer, settings).ids)
     passage = passages(tokenizer, Conditioning.NEUTRAL).neutral.token_ids

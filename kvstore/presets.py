@@ -46,6 +46,10 @@ class ProfilePreset:
     anchor_tokens: int = 0
     always_anchored: bool = False
 
+    def __post_init__(self) -> None:
+        if self.levels and self.anchor_tokens:
+            raise ValueError("A difference between tokens of different levels has no step: levels exclude anchors.")
+
     @property
     def basis(self) -> str:
         """Presets of one name share means, weights and basis in a profile."""

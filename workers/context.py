@@ -11,7 +11,6 @@ from generator.engine import EngineClient
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
 from kvstore.codecs.codecs import Codecs
-from kvstore.profiles import SHIPPED_PROFILES, Profiles
 from kvstore.store import ChunkStore
 from kvstore.tiers.base import Tier
 from kvstore.tiers.disk import DiskTier
@@ -71,7 +70,7 @@ def build_context(settings: Settings) -> WorkerContext:
         engine=engine,
         purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
         waker=Waker(make_celery(settings)),
-        codecs=Codecs(Profiles([settings.profiles_dir, SHIPPED_PROFILES])),
+        codecs=Codecs.beside(settings.profiles_dir),
     )
 
 

@@ -11,10 +11,11 @@ from rich.progress import Progress
 from app.cli.calibrate import bundled_texts
 from app.core.settings import Settings, get_settings
 from benchmarks.codec.families import family_of, stepped
-from benchmarks.codec.study import CodecStudy, Shape, closeness_row, preset_row
+from benchmarks.codec.study import CodecStudy, closeness_row, preset_row
 from benchmarks.codec.table import codec_table
 from benchmarks.lab.data import load_questions
 from benchmarks.lab.dense import DenseModel
+from benchmarks.lab.study import Shape
 from benchmarks.machine import provenance
 from benchmarks.plots import check_plot, plot_lines
 from generator.calibrating import calibrated
@@ -25,7 +26,6 @@ from generator.preamble import build_preamble
 from kvstore.codecs.base import Codec
 from kvstore.codecs.codecs import PLAIN, Codecs
 from kvstore.codecs.profiled import ProfiledCodec
-from kvstore.profiles import SHIPPED_PROFILES, Profiles
 
 _DEFAULT = "lossless,int8,high,default,compact,tiny,kivi4,kivi2,int4-outlier,group-int4"
 _CALIBRATION_TOKENS = 16_384
@@ -53,7 +53,7 @@ def codec(
     questions = load_questions(data, name, n, seed)
     folder = resolve_model(settings)
     fingerprint = model_fingerprint(folder, settings.effective_dtype)
-    known = Codecs(Profiles([settings.profiles_dir, SHIPPED_PROFILES]))
+    known = Codecs.beside(settings.profiles_dir)
     codecs = {each: known.to_write(each, fingerprint) for each in presets.split(",") if each}
     with Progress(console=Console(stderr=True)) as progress:
         if curves:

@@ -17,7 +17,7 @@ from kvstore.codecs.base import Codec
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 
-_IDENTITY = BlobIdentity("1" * 64, "2" * 64, "3" * 64, "4" * 64, Reading.OPENING)
+ANY_IDENTITY = BlobIdentity("1" * 64, "2" * 64, "3" * 64, "4" * 64, Reading.OPENING)
 SHORT_TOKENS = 64
 
 
@@ -50,7 +50,7 @@ def chunk_kv(model: DenseModel, exact: ExactRun) -> list[ChunkKV]:
 def round_trip(
     model: DenseModel, exact: ExactRun, chunks: Sequence[ChunkKV], codec: Codec, *, short: bool = True
 ) -> RoundTrip:
-    blobs = [encode_blob(kv, _IDENTITY, codec) for kv in chunks]
+    blobs = [encode_blob(kv, ANY_IDENTITY, codec) for kv in chunks]
     starts = [_first(kv, SHORT_TOKENS) for kv in chunks] if short else []
     decoded = [Blob.parse(blob).decode(codec) for blob in blobs]
     cache = replaced(model, exact, decoded)
@@ -59,7 +59,7 @@ def round_trip(
         sum(map(sixteen_bit_bytes, chunks)),
         sum(map(len, blobs)),
         sum(map(sixteen_bit_bytes, starts)),
-        sum(len(encode_blob(kv, _IDENTITY, codec)) for kv in starts),
+        sum(len(encode_blob(kv, ANY_IDENTITY, codec)) for kv in starts),
         _error(chunks, decoded),
     )
 
@@ -103,4 +103,13 @@ def _error(chunks: Sequence[ChunkKV], decoded: Sequence[ChunkKV]) -> float:
     return float((sum(squares) / len(squares)) ** 0.5) if squares else 0.0
 
 
-__all__ = ["SHORT_TOKENS", "RoundTrip", "chunk_kv", "in_dtype", "replaced", "round_trip", "sixteen_bit_bytes"]
+__all__ = [
+    "ANY_IDENTITY",
+    "SHORT_TOKENS",
+    "RoundTrip",
+    "chunk_kv",
+    "in_dtype",
+    "replaced",
+    "round_trip",
+    "sixteen_bit_bytes",
+]

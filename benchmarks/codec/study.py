@@ -1,7 +1,6 @@
 """Presets over questions: each question's exact run is made once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,19 +13,12 @@ from benchmarks.lab.dense import DenseModel
 from benchmarks.lab.exact import forced, run_exact
 from benchmarks.lab.metrics import Closeness, closeness
 from benchmarks.lab.packing import pack
+from benchmarks.lab.study import Shape
 from generator.chat import ChatTokenizer
 from generator.preamble import Preamble
 from kvstore.codecs.base import Codec
 
 _SHORT_QUESTIONS = 5
-
-
-@dataclass(frozen=True)
-class Shape:
-    chunk_tokens: int
-    context_tokens: int
-    steps: int
-    seed: int
 
 
 class CodecStudy:
@@ -85,4 +77,4 @@ def closeness_row(rows: Sequence[Closeness]) -> dict[str, Any]:
     }
 
 
-__all__ = ["CodecStudy", "Shape", "closeness_row", "preset_row"]
+__all__ = ["CodecStudy", "closeness_row", "preset_row"]

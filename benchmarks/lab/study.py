@@ -28,7 +28,7 @@ class Shape:
     context_tokens: int
     steps: int
     seed: int
-    places: bool
+    places: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from generator.engine_config import EngineConfig
 from kvstore.codecs.codecs import Codecs
-from kvstore.profiles import SHIPPED_PROFILES, Profiles
 from kvstore.store import ChunkStore
 from kvstore.tiers.base import Tier
 from kvstore.tiers.disk import DiskTier
@@ -13,7 +12,7 @@ from kvstore.tiers.redis import RedisTier
 
 def engine_codecs(config: EngineConfig) -> Codecs:
     """What decodes blobs: the profiles calibrated here, and those that ship."""
-    return Codecs(Profiles([*([Path(config.profiles_dir)] if config.profiles_dir else []), SHIPPED_PROFILES]))
+    return Codecs.beside(Path(config.profiles_dir) if config.profiles_dir else None)
 
 
 def engine_store(config: EngineConfig) -> ChunkStore:

@@ -33,10 +33,6 @@ class Codec(Protocol):
     def profile_id(self) -> str:
         """Of the profile it codes with; empty: none."""
 
-    @property
-    def most_expansion(self) -> int:
-        """A section of n bytes never decodes to more than n times this."""
-
     def decoded_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """What comes back of KV of `dtype`."""
 

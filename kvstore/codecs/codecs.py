@@ -1,5 +1,7 @@
 """Codecs by name, to write with, and by what a blob says, to read with."""
 
+from pathlib import Path
+
 from kvstore.blob import Blob
 from kvstore.codecs.base import Codec
 from kvstore.codecs.grouped import GroupedCodec
@@ -8,7 +10,7 @@ from kvstore.codecs.profiled import ProfiledCodec
 from kvstore.codecs.raw import Raw
 from kvstore.errors import BadName, BadProfile, CorruptBlob, StaleProfile
 from kvstore.presets import GROUP_PRESETS, PROFILE_PRESETS
-from kvstore.profiles import Profiles
+from kvstore.profiles import SHIPPED_PROFILES, Profiles
 
 RAW: Codec = Raw()
 LOSSLESS: Codec = Lossless()
@@ -24,6 +26,11 @@ class Codecs:
     def __init__(self, profiles: Profiles) -> None:
         self._profiles = profiles
         self._made: dict[tuple[str, str], Codec] = {}
+
+    @classmethod
+    def beside(cls, profiles_dir: Path | None) -> "Codecs":
+        """With the profiles calibrated here, in `profiles_dir` if any, before those that ship."""
+        return cls(Profiles([*([profiles_dir] if profiles_dir else []), SHIPPED_PROFILES]))
 
     def to_write(self, name: str, fingerprint: str) -> Codec:
         """The codec of a preset for a model.

@@ -21,7 +21,6 @@ class GroupedCodec:
     """One preset."""
 
     profile_id = ""
-    most_expansion = 1 << 6
 
     def __init__(self, preset: GroupPreset) -> None:
         self._preset = preset

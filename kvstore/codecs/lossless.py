@@ -22,7 +22,6 @@ class Lossless:
     id = 1
     name = "lossless"
     profile_id = ""
-    most_expansion = 1 << 15
 
     def __init__(self) -> None:
         self._local = threading.local()

@@ -26,8 +26,6 @@ from kvstore.profile import Profile
 class ProfiledCodec:
     """One preset of one profile."""
 
-    most_expansion = 1 << 20
-
     def __init__(self, profile: Profile, preset: str) -> None:
         self.plan: Plan = profile.plan(preset)
         self.name = preset

@@ -16,7 +16,6 @@ class Raw:
     id = 0
     name = "raw"
     profile_id = ""
-    most_expansion = 1
 
     def decoded_dtype(self, dtype: torch.dtype) -> torch.dtype:
         return dtype

@@ -102,3 +102,8 @@ def test_a_preset_of_an_unknown_name_has_no_profile():
 
 def test_layers_and_width_are_those_of_the_samples():
     assert make_profile().shape == (LAYERS, WIDTH)
+
+
+def test_levels_exclude_anchors():
+    with pytest.raises(ValueError, match="exclude"):
+        preset(levels=True, anchor_tokens=10)

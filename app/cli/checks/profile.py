@@ -7,14 +7,13 @@ from app.core.settings import Settings
 from generator.fingerprint import model_fingerprint
 from generator.in_force import effective_codec
 from kvstore.codecs.codecs import LOSSLESS, Codecs
-from kvstore.profiles import SHIPPED_PROFILES, Profiles
 
 
 def check_profile(settings: Settings) -> Finding:
     name, folder = "chunk KV", known_folder(settings)
     if folder is None:
         return ok(name, "its preset is not known before the model is here")
-    codecs = Codecs(Profiles([settings.profiles_dir, SHIPPED_PROFILES]))
+    codecs = Codecs.beside(settings.profiles_dir)
     try:
         codec = effective_codec(settings, model_fingerprint(folder, settings.effective_dtype), codecs)
     except PrereadError as error:
