@@ -44,6 +44,7 @@ def shared_web(engine, tmp_path_factory):
 
 @pytest.fixture
 def web(shared_web):
-    """The shared server, with an engine that behaves."""
+    """The shared server, at rest, with an engine that behaves."""
     shared_web.engine.behave()
+    shared_web.settle()
     return shared_web

@@ -1,5 +1,6 @@
 """A client of the real application in a real server."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -73,6 +74,11 @@ class Web:
     def call(self, function) -> None:
         """Call `function` in the server's event loop."""
         self.server.servers[0].get_loop().call_soon_threadsafe(function)
+
+    def settle(self) -> None:
+        """Wait until the look-ups of the answers given so far are counted."""
+        drained = self.server.config.app.state.answering.close()
+        asyncio.run_coroutine_threadsafe(drained, self.server.servers[0].get_loop()).result(DEADLINE_SECONDS)
 
     def ask(self, question: str, **more: Any) -> httpx.Response:
         return self.client.post("/ask", json={"question": question, **more})
