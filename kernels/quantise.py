@@ -1,4 +1,4 @@
-"""Whole numbers of steps as symbols, and back: the CPU's part around the entropy coder, compiled by Numba.
+"""Whole numbers of steps as symbols: the CPU's part before the entropy coder, compiled by Numba.
 
 A channel's number n goes out on one plane, as the symbol n + 128; or, with a shift s, on two: n >> s, and its low s
 bits. What has no symbol in its plane's table is an exception: symbol 0, and the number beside it.
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from kernels.rans.tables import SYMBOLS, Tables
 
 _ZERO = SYMBOLS // 2
-_LIMIT = float(1 << 29)  # so that differences fit 32 bits
+_USUAL_SHARE = 64  # room for exceptions, of all symbols
+_NO_EXCEPTIONS = np.empty((0, 3), np.int32)
+_LIMIT = np.float32(1 << 29)  # so that differences fit 32 bits
 
 
 def quantise(
@@ -27,24 +29,43 @@ def quantise(
     """Round to symbols.
 
     Args:
-        steps: (tokens, channels) contiguous, in steps. gains, bumps: (tokens,), by how much finer each token's steps
+        steps: (channels, tokens) contiguous, in steps. gains, bumps: (tokens,), by how much finer each token's steps
             are, and how many tables on it is coded (see `Tables`).
         shifts, anchored: (channels,). An anchored channel has no shift; its tokens are coded as the difference to the
             first of each group of `group` tokens.
         planes: the table of each plane.
     Returns: (planes, tokens) symbols; (exceptions, 3) plane, token and number, by plane and token.
     """
-    symbols = np.empty((len(planes), len(steps)), np.uint8)
-    exceptions = np.empty((symbols.size, 3), np.int32)
-    found = _quantise(
-        steps, gains, bumps, shifts, anchored, planes, tables.frequencies, tables.movable, group, symbols, exceptions
-    )
+    symbols = np.empty((len(planes), steps.shape[1]), np.uint8)
+    found, exceptions = 1 + symbols.size // _USUAL_SHARE, _NO_EXCEPTIONS
+    while found > len(exceptions):
+        exceptions = np.empty((found, 3), np.int32)
+        found = _quantise(
+            steps,
+            gains,
+            bumps,
+            shifts,
+            anchored,
+            planes,
+            tables.frequencies,
+            tables.movable,
+            group,
+            symbols,
+            exceptions,
+        )
     return symbols, exceptions[:found].copy()
 
 
-def numbers_of(symbols: NDArray[np.uint8], gains: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    """out[plane, token] = (symbol - 128) / gain of the token. All contiguous; out: (planes, tokens)."""
-    _numbers(symbols, (1 / gains).astype(np.float32), out)
+@njit(nogil=True, inline="always")
+def _round(steps, gains, group, numbers):  # type: ignore[no-untyped-def]
+    """Whole numbers of one channel's steps, or with a group what they differ by from the first of theirs."""
+    for token in range(len(numbers)):
+        exact = steps[token] * gains[token]
+        numbers[token] = np.int32(np.rint(min(max(exact, -_LIMIT), _LIMIT)))
+    if group:
+        for token in range(len(numbers) - 1, -1, -1):
+            if token % group:
+                numbers[token] -= numbers[token - token % group]
 
 
 @njit(
@@ -56,18 +77,12 @@ def numbers_of(symbols: NDArray[np.uint8], gains: NDArray[np.float32], out: NDAr
 def _quantise(  # type: ignore[no-untyped-def]
     steps, gains, bumps, shifts, anchored, planes, frequencies, movable, group, symbols, exceptions
 ):
-    tokens, channels = steps.shape
-    numbers = np.empty(tokens, np.int64)
+    channels, tokens = steps.shape
+    numbers = np.empty(tokens, np.int32)
     found = plane = 0
     for channel in range(channels):
-        shift = np.int64(shifts[channel])
-        for token in range(tokens):
-            exact = np.float64(steps[token, channel] * gains[token])
-            numbers[token] = np.int64(np.rint(min(max(exact, -_LIMIT), _LIMIT)))
-        if anchored[channel]:
-            for token in range(tokens - 1, -1, -1):
-                if token % group:
-                    numbers[token] -= numbers[token - token % group]
+        shift = np.int32(shifts[channel])
+        _round(steps[channel], gains, group if anchored[channel] else 0, numbers)
         moved = planes[plane] < movable
         for token in range(tokens):
             number = numbers[token] >> shift
@@ -76,7 +91,8 @@ def _quantise(  # type: ignore[no-untyped-def]
                 symbols[plane, token] = np.uint8(number + _ZERO)
             else:
                 symbols[plane, token] = 0
-                exceptions[found, 0], exceptions[found, 1], exceptions[found, 2] = plane, token, number
+                if found < len(exceptions):
+                    exceptions[found, 0], exceptions[found, 1], exceptions[found, 2] = plane, token, number
                 found += 1
         plane += 1
         if shift:
@@ -86,12 +102,4 @@ def _quantise(  # type: ignore[no-untyped-def]
     return found
 
 
-@njit("void(uint8[:,::1], float32[::1], float32[:,::1])", nogil=True, cache=True)
-def _numbers(symbols, scales, out):  # type: ignore[no-untyped-def]
-    planes, tokens = out.shape
-    for plane in range(planes):
-        for token in range(tokens):
-            out[plane, token] = (np.float32(symbols[plane, token]) - np.float32(_ZERO)) * scales[token]
-
-
-__all__ = ["numbers_of", "quantise"]
+__all__ = ["quantise"]

@@ -1,57 +1,40 @@
 """One preset of a profile, ready to code with: each section's matrices, worked out when they are first asked for."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from kernels.synthesis import Synthesis
 from kvstore.basis import DROPPED, MAX_LEVEL, Basis, PresetTables
 from kvstore.presets import step_of
 
 
 @dataclass(frozen=True, eq=False)
 class SectionPlan:
-    """How one layer's keys or values are coded, a head at a time.
+    """How one layer's keys or values are coded. Channels are those that are kept, head by head.
 
-    mean: (width,) float32. analysis: (heads, head_dim, head_dim) float32, from a head's values less the mean to its
-    channels in steps. kept: (channels,) int64, which of all channels are coded. synthesis: (planes, head_dim) float32,
-    from planes back to values. heads: where each head's planes begin, and the last one's end. planes: (planes,) uint8,
-    their tables. shifts: (channels,). Each channel has one plane, and a second of its low bits where its shift is not
-    0. anchored: (planes,). anchored_channels: (channels,).
+    analysis: of each head its (channels, head_dim) float32, from its values to its channels in steps; offset:
+    (channels,) float32, what the mean amounts to there. shifts: (channels,) uint8. Each channel has one plane, and a
+    second of its low bits where its shift is not 0. anchored: (channels,) bool. synthesis: the way back.
     """
 
-    mean: Tensor
-    analysis: Tensor
-    kept: NDArray[np.int64]
-    synthesis: Tensor
-    heads: tuple[int, ...]
-    planes: NDArray[np.uint8]
+    analysis: tuple[Tensor, ...]
+    offset: Tensor
     shifts: NDArray[np.uint8]
     anchored: NDArray[np.bool_]
-    anchored_channels: NDArray[np.bool_]
+    synthesis: Synthesis
 
     def steps(self, values: Tensor) -> NDArray[np.float32]:
-        """(tokens, width) values as (tokens, channels) kept channels in steps, contiguous."""
-        count, dim, _ = self.analysis.shape
-        by_head = (values - self.mean).view(len(values), count, dim).transpose(0, 1)
-        channels = torch.bmm(by_head, self.analysis).permute(1, 0, 2).reshape(len(values), -1).numpy()
-        return channels if len(self.kept) == channels.shape[1] else np.ascontiguousarray(channels[:, self.kept])
-
-    def values(self, numbers: Tensor) -> Tensor:
-        """(planes, tokens) numbers in steps as (tokens, width) values."""
-        turned = numbers.T
-        return torch.cat([torch.addmm(mean, turned[:, planes], rows) for planes, mean, rows in self._by_head], 1)
-
-    @cached_property
-    def _by_head(self) -> list[tuple[slice, Tensor, Tensor]]:
-        """Of each head its planes, its part of the mean, and its rows of the synthesis."""
-        planes = [slice(first, end) for first, end in pairwise(self.heads)]
-        means = self.mean.view(len(planes), -1)
-        return [(each, mean, self.synthesis[each]) for each, mean in zip(planes, means, strict=True)]
+        """(tokens, width) values as (channels, tokens) in steps, contiguous."""
+        by_head = torch.split(values.T, len(self.synthesis.mean) // len(self.analysis))
+        steps = torch.empty(len(self.offset), len(values))
+        parts = torch.split(steps, [len(rows) for rows in self.analysis])
+        for rows, head, part in zip(self.analysis, by_head, parts, strict=True):
+            torch.mm(rows, head, out=part)
+        return steps.sub_(self.offset[:, None]).numpy()
 
 
 class Plan:
@@ -84,12 +67,13 @@ class Plan:
                 self.section(layer, kind)
         _ = self.tables.slots
 
-    def levels(self, layer: int, kind: int, keys: Tensor, values: Tensor) -> Tensor:
-        """(tokens,) int64 of (tokens, width) float32 keys and values."""
+    def levels(self, layer: int, keys: Tensor, values: Tensor) -> Tensor:
+        """(2, tokens) uint8, of the keys and of the values, from (tokens, width) float32."""
         if self._basis.detector is None or self._basis.bias is None:
-            return torch.zeros(len(keys), dtype=torch.int64)
-        score = torch.cat([keys, values], 1) @ self._basis.detector[layer, kind] + self._basis.bias[layer, kind]
-        return score.round().clamp(0, MAX_LEVEL).to(torch.int64)
+            return torch.zeros(2, len(keys), dtype=torch.uint8)
+        of_keys, of_values = torch.split(self._basis.detector[layer], self.width, dim=1)
+        score = of_keys @ keys.T + of_values @ values.T + self._basis.bias[layer, :, None]
+        return score.round_().clamp_(0, MAX_LEVEL).to(torch.uint8)
 
     def step(self, layer: int) -> float:
         return step_of(self.preset, layer, self.layers)
@@ -98,25 +82,34 @@ class Plan:
         rows = self._rows(layer, kind)  # (heads, components, head_dim)
         heads, dim, _ = rows.shape
         weights = self._basis.weights[layer, kind].view(heads, 1, dim)
+        mean = self._basis.means[layer, kind]
         kept = np.flatnonzero(self._own.tables[layer, kind] != DROPPED)
         shifts, anchored = self._own.shifts[layer, kind][kept], self._own.anchored[layer, kind][kept]
-        tables = self._own.tables[layer, kind][kept]
         step = self.step(layer)
         coarse = plane_channels(shifts)
         channels = kept[coarse.channels]
         scale = np.where(coarse.low, 1, 2 ** shifts[coarse.channels].astype(np.int64)).astype(np.float32)
+        analysis = rows * weights / step
+        offset = (analysis @ mean.view(heads, dim, 1)).flatten()
         synthesis = (rows * (step / weights)).view(heads * dim, dim)[torch.from_numpy(channels)]
         uniform = self.tables.movable - 1 + shifts[coarse.channels]
+        bounds = np.arange(heads + 1) * dim
         return SectionPlan(
-            mean=self._basis.means[layer, kind],
-            analysis=(rows * weights / step).transpose(1, 2).contiguous(),
-            kept=kept,
-            synthesis=(synthesis * torch.from_numpy(scale)[:, None]).contiguous(),
-            heads=tuple(np.searchsorted(channels, np.arange(heads + 1) * dim).tolist()),
-            planes=np.where(coarse.low, uniform, tables[coarse.channels]).astype(np.uint8),
+            analysis=torch.split(
+                analysis.view(heads * dim, dim)[torch.from_numpy(kept)],
+                np.diff(np.searchsorted(kept, bounds)).tolist(),
+            ),
+            offset=offset[torch.from_numpy(kept)],
             shifts=shifts,
-            anchored=anchored[coarse.channels],
-            anchored_channels=anchored,
+            anchored=anchored,
+            synthesis=Synthesis(
+                planes=np.where(coarse.low, uniform, self._own.tables[layer, kind][channels]).astype(np.uint8),
+                rows=(synthesis * torch.from_numpy(scale)[:, None]).contiguous().numpy(),
+                heads=np.searchsorted(channels, bounds),
+                mean=mean.numpy(),
+                anchored=anchored[coarse.channels],
+                group=self.preset.anchor_tokens,
+            ),
         )
 
     def _rows(self, layer: int, kind: int) -> Tensor:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernels.errors import BadShape, BadStream
 from kernels.rans.encoded import Encoded
-from kernels.rans.tables import LOWEST_STATE, MAX_LANES, SCALE, SCALE_BITS, Tables, lanes_of
+from kernels.rans.tables import INVERSE_BITS, LOWEST_STATE, MAX_LANES, SCALE, SCALE_BITS, Tables, lanes_of
 
 _U32 = np.uint32
 _MASK = _U32(SCALE - 1)
@@ -18,6 +18,7 @@ _LOWEST = _U32(LOWEST_STATE)
 _WORD = _U32(16)
 _SYMBOL = _U32(24)
 _TOP = _U32(32 - SCALE_BITS)
+_INVERSE = np.uint64(INVERSE_BITS)
 
 
 def encode(symbols: NDArray[np.uint8], planes: NDArray[np.uint8], bumps: NDArray[np.uint8], tables: Tables) -> Encoded:
@@ -33,7 +34,7 @@ def encode(symbols: NDArray[np.uint8], planes: NDArray[np.uint8], bumps: NDArray
     states = np.full(lanes_of(len(bumps)), LOWEST_STATE, np.uint32)
     words = np.empty(symbols.size, np.uint16)
     first = _encode(
-        np.ascontiguousarray(symbols), planes, bumps, tables.movable, tables.frequencies, tables.starts, states, words
+        np.ascontiguousarray(symbols), planes, bumps, tables.movable, tables.ranges, tables.inverses, states, words
     )
     if first < 0:
         tables.check(planes, bumps)
@@ -73,33 +74,57 @@ def _there(planes, bumps, movable, count):  # type: ignore[no-untyped-def]
     return there
 
 
+@njit(nogil=True, inline="always")
+def _leave(states, lane, entry, words, at):  # type: ignore[no-untyped-def]
+    """Make room in a state for a symbol. Where it has room, the word written is written over by the next."""
+    state = states[lane]
+    words[at - 1] = np.uint16(state & _U32(0xFFFF))
+    full = (state >> _TOP) >= (entry & _MASK)
+    states[lane] = (state >> _WORD) if full else state
+    return at - np.int64(full)
+
+
+@njit(nogil=True, inline="always")
+def _enter(state, entry, inverse):  # type: ignore[no-untyped-def]
+    """The state with a symbol more."""
+    quotient = _U32((np.uint64(state) * inverse) >> _INVERSE)
+    return _U32((quotient << _BITS) + (state - quotient * (entry & _MASK)) + (entry >> _BITS))
+
+
 @njit(
-    "int64(uint8[:,::1], uint8[::1], uint8[::1], int64, uint16[:,::1], uint16[:,::1], uint32[::1], uint16[::1])",
+    "int64(uint8[:,::1], uint8[::1], uint8[::1], int64, uint32[:,::1], uint64[:,::1], uint32[::1], uint16[::1])",
     nogil=True,
     cache=True,
 )
-def _encode(symbols, planes, bumps, movable, frequencies, starts, states, words):  # type: ignore[no-untyped-def]
-    at = len(words)
-    lanes = len(states)
-    if not _there(planes, bumps, movable, len(frequencies)):
+def _encode(symbols, planes, bumps, movable, ranges, inverses, states, words):  # type: ignore[no-untyped-def]
+    tokens, lanes, at = len(bumps), len(states), len(words)
+    if not _there(planes, bumps, movable, len(ranges)):
         return -1
+    entries, inverse = np.empty(MAX_LANES, np.uint32), np.empty(MAX_LANES, np.uint64)
+    still = np.zeros(tokens, np.uint8)
+    absent = False
+    # Groups of 16 tokens a step at a time, as in decoding; there is always room for one more word.
+    grouped = tokens // MAX_LANES * MAX_LANES if lanes == MAX_LANES else 0
     for plane in range(len(planes) - 1, -1, -1):
-        lane = (len(bumps) - 1) % lanes if lanes else 0
-        for token in range(len(bumps) - 1, -1, -1):
-            table = planes[plane] + (bumps[token] if planes[plane] < movable else 0)
-            symbol = symbols[plane, token]
-            frequency = _U32(frequencies[table, symbol])
-            if frequency == 0:
-                return -1
-            state = states[lane]
-            if (state >> _TOP) >= frequency:
-                at -= 1
-                words[at] = np.uint16(state & _U32(0xFFFF))
-                state >>= _WORD
-            quotient = state // frequency
-            states[lane] = _U32((quotient << _BITS) + (state - quotient * frequency) + _U32(starts[table, symbol]))
-            lane = lane - 1 if lane else lanes - 1
-    return at
+        table = planes[plane]
+        moved = bumps if table < movable else still
+        for token in range(tokens - 1, grouped - 1, -1):
+            lane = token % lanes
+            row, symbol = table + moved[token], symbols[plane, token]
+            entry = ranges[row, symbol]
+            absent |= entry & _MASK == 0
+            at = _leave(states, lane, entry, words, at)
+            states[lane] = _enter(states[lane], entry, inverses[row, symbol])
+        for first in range(grouped - MAX_LANES, -1, -MAX_LANES):
+            for lane in range(MAX_LANES):
+                row, symbol = table + moved[first + lane], symbols[plane, first + lane]
+                entries[lane], inverse[lane] = ranges[row, symbol], inverses[row, symbol]
+            for lane in range(MAX_LANES - 1, -1, -1):
+                at = _leave(states, lane, entries[lane], words, at)
+            for lane in range(MAX_LANES):
+                absent |= entries[lane] & _MASK == 0
+                states[lane] = _enter(states[lane], entries[lane], inverse[lane])
+    return -1 if absent else at
 
 
 @njit(

@@ -16,6 +16,7 @@ SCALE_BITS = 12
 SCALE = 1 << SCALE_BITS
 LOWEST_STATE = 1 << 16
 SYMBOLS = 256
+INVERSE_BITS = 44
 MAX_LANES = 16
 TOKENS_PER_LANE = 8
 
@@ -46,6 +47,22 @@ class Tables:
         return (ends - self.frequencies).astype(np.uint16)
 
     @cached_property
+    def ranges(self) -> NDArray[np.uint32]:
+        """(tables, 256): of each symbol where its range begins << 12 | frequency."""
+        return self.starts.astype(np.uint32) << np.uint32(SCALE_BITS) | self.frequencies.astype(np.uint32)
+
+    @cached_property
+    def inverses(self) -> NDArray[np.uint64]:
+        """(tables, 256): floor(2**44 / frequency) + 1, 0 for frequency 0. state * inverse >> 44 is state // frequency.
+
+        Exactly, as an encoder divides states below frequency * 2**20: the product is then below 2**64, and too large by
+        less than 2**44 / frequency.
+        """
+        frequencies = self.frequencies.astype(np.uint64)
+        inverses = np.uint64(1 << INVERSE_BITS) // np.maximum(frequencies, np.uint64(1)) + np.uint64(1)
+        return np.where(frequencies > 0, inverses, np.uint64(0))
+
+    @cached_property
     def slots(self) -> NDArray[np.uint32]:
         """(tables * 4096,): for each slot its symbol << 24 | offset in the symbol's range << 12 | frequency."""
         every = np.tile(np.arange(SYMBOLS), len(self.frequencies))
@@ -69,4 +86,4 @@ def lanes_of(tokens: int) -> int:
     return min(max(tokens // TOKENS_PER_LANE, 1), MAX_LANES) if tokens else 0
 
 
-__all__ = ["LOWEST_STATE", "MAX_LANES", "SCALE", "SCALE_BITS", "SYMBOLS", "Tables", "lanes_of"]
+__all__ = ["INVERSE_BITS", "LOWEST_STATE", "MAX_LANES", "SCALE", "SCALE_BITS", "SYMBOLS", "Tables", "lanes_of"]

@@ -1,11 +1,11 @@
-"""Rounding to symbols and back agrees with plain NumPy, whatever the channels look like."""
+"""Rounding to symbols agrees with plain NumPy, whatever the channels look like."""
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rans_samples import some_tables
 
-from kernels.quantise import numbers_of, quantise
+from kernels.quantise import quantise
 from kernels.rans.tables import Tables
 
 ZERO = 128
@@ -25,8 +25,8 @@ def make_tables(random):
 
 def plain_numbers(steps, gains, anchored, group):
     """(channels, tokens) whole numbers as docs/codec.md defines them."""
-    exact = (steps * gains[:, None]).astype(np.float64)
-    numbers = np.rint(np.clip(exact, -(2.0**29), 2.0**29)).astype(np.int64).T
+    exact = (steps * gains).astype(np.float64)
+    numbers = np.rint(np.clip(exact, -(2.0**29), 2.0**29)).astype(np.int64)
     if group:
         tokens = np.arange(numbers.shape[1])
         follows = tokens % group != 0
@@ -46,7 +46,7 @@ def plain_numbers(steps, gains, anchored, group):
 def test_numbers_come_back_from_symbols_and_exceptions(tokens, channels, group, size, seed):
     rng = np.random.default_rng(seed)
     tables = make_tables(rng)
-    steps = (rng.normal(size=(tokens, channels)) * size).astype(np.float32)
+    steps = (rng.normal(size=(channels, tokens)) * size).astype(np.float32)
     levels = rng.integers(0, 2, tokens)
     gains, bumps = np.exp2(levels).astype(np.float32), levels.astype(np.uint8)
     anchored = rng.integers(0, 2, channels).astype(bool) & (group > 0)
@@ -71,7 +71,7 @@ def test_numbers_come_back_from_symbols_and_exceptions(tokens, channels, group, 
 def test_only_what_has_no_symbol_is_an_exception():
     tables = make_tables(np.random.default_rng(0))
     have = np.flatnonzero(tables.frequencies[0])
-    steps = np.arange(-300, 300, dtype=np.float32)[:, None]
+    steps = np.arange(-300, 300, dtype=np.float32)[None]
     ones, zeros = np.ones(600, np.float32), np.zeros(600, np.uint8)
     symbols, exceptions = quantise(
         steps, ones, zeros, np.zeros(1, np.uint8), np.zeros(1, bool), np.zeros(1, np.uint8), tables, 0
@@ -79,10 +79,3 @@ def test_only_what_has_no_symbol_is_an_exception():
     coded = set((symbols[0][symbols[0] > 0].astype(int) - ZERO).tolist())
     assert coded == {int(symbol) - ZERO for symbol in have if symbol > 0}
     assert set(exceptions[:, 2].tolist()) == set(range(-300, 300)) - coded
-
-
-def test_numbers_are_symbols_less_their_middle_over_the_tokens_gain():
-    symbols = np.array([[128, 129, 120], [1, 255, 0]], np.uint8)
-    out = np.empty((2, 3), np.float32)
-    numbers_of(symbols, np.array([1, 2, 8], np.float32), out)
-    assert out.tolist() == [[0, 0.5, -1], [-127, 63.5, -16]]

@@ -1,5 +1,7 @@
 """A profile fits what it was calibrated on, and says so."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -26,8 +28,8 @@ def test_a_channel_that_matters_more_has_smaller_steps():
     gradients = torch.ones_like(sample.gradients)
     gradients[..., 0, 3] = 16
     profile = calibrate([CalibrationSample(sample.kv, gradients)], [preset()], [FINGERPRINT], {})
-    analysis = profile.plan("high").section(0, 0).analysis
-    assert float(analysis[0, 3].norm() / analysis[0, 4].norm()) == pytest.approx(16, rel=0.05)
+    analysis = profile.plan("high").section(0, 0).analysis[0]
+    assert float(analysis[:, 3].norm() / analysis[:, 4].norm()) == pytest.approx(16, rel=0.05)
 
 
 def test_the_basis_is_orthogonal_and_ordered_by_variance():
@@ -38,7 +40,7 @@ def test_the_basis_is_orthogonal_and_ordered_by_variance():
         assert torch.allclose(products, torch.eye(DIM).expand_as(products), atol=5e-3)
     plan = profile.plan("high").section(0, 1)
     rows = make_sample(0).kv[1, 0].flatten(1)
-    spread = torch.from_numpy(plan.steps(rows)).std(0)
+    spread = torch.from_numpy(plan.steps(rows)).std(1)
     for head in spread.split(DIM):
         assert (head[:-1] > 0.8 * head[1:]).all()
 
@@ -47,17 +49,27 @@ def test_synthesis_undoes_analysis_where_no_channel_is_dropped():
     plan = make_profile().plan("high").section(1, 0)
     rows = make_sample(3).kv[0, 1].flatten(1)
     steps = torch.from_numpy(plan.steps(rows))
-    assert steps.shape == rows.shape
-    planes = torch.zeros(len(plan.planes), len(rows))
-    whole = plan.planes < make_profile().plan("high").tables.movable
-    planes[torch.from_numpy(whole)] = (steps / torch.from_numpy(2.0**plan.shifts)).T.float()
-    assert torch.allclose(plan.values(planes), rows, rtol=0.01, atol=0.01 * float(rows.abs().max()))
+    assert steps.shape == rows.T.shape
+    numbers = np.zeros((len(plan.synthesis.planes), len(rows)), np.float32)
+    whole = plan.synthesis.planes < make_profile().plan("high").tables.movable
+    numbers[whole] = steps / torch.from_numpy(2.0**plan.shifts)[:, None]
+    restored = numbers.T @ by_channel(plan.synthesis) + plan.synthesis.mean
+    assert np.allclose(restored, rows, rtol=0.01, atol=0.01 * float(rows.abs().max()))
+
+
+def by_channel(synthesis):
+    """(planes, width) what one unit of each plane adds."""
+    dim = synthesis.rows.shape[1]
+    whole = np.zeros((len(synthesis.rows), len(synthesis.mean)), np.float32)
+    for head, (first, end) in enumerate(pairwise(synthesis.heads)):
+        whole[first:end, head * dim : (head + 1) * dim] = synthesis.rows[first:end]
+    return whole
 
 
 def test_channels_that_are_nearly_always_zero_are_dropped():
     profile = calibrate([make_sample(0)], [preset(step=1e9)], [FINGERPRINT], {})
     assert (profile.presets["high"].tables == DROPPED).all()
-    assert len(profile.plan("high").section(0, 0).planes) == 0
+    assert len(profile.plan("high").section(0, 0).synthesis.planes) == 0
 
 
 def test_anchors_are_taken_only_where_differences_are_smaller():
@@ -75,7 +87,7 @@ def test_sensitive_tokens_are_found_from_their_keys_and_values():
     sample = make_sample(50)
     plan = profile.plan("default")
     keys, values = sample.kv[:, 0].flatten(2)
-    levels = plan.levels(0, 0, keys, values).float()
+    levels = plan.levels(0, keys, values)[0].float()
     sensitive = sample.gradients[:, 0, 0].square().sum((-1, -2)).mean(0)
     high = sensitive > sensitive.median()
     assert levels[high].mean() > levels[~high].mean() + 0.5
