@@ -6,13 +6,14 @@ of each other (the Karhunen-Loeve transform; Goyal, Theoretical Foundations of T
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from kernels.rans.tables import Tables
 from kvstore.basis import CLASSES_PER_OCTAVE, DROPPED, MAX_LEVEL, MAX_SHIFT, Basis, PresetTables
 from kvstore.errors import BadProfile
 from kvstore.frequencies import CLASSES, Counts, class_of
@@ -85,38 +86,33 @@ def calibrate(
     if not samples or not presets:
         raise BadProfile("A profile needs text and presets to be calibrated on.")
     _, layers, _, heads, dim = samples[0].kv.shape
-    width = heads * dim
-    fitted: dict[str, list[_Fitted]] = defaultdict(list)
-    channels: dict[str, list[_Channels]] = defaultdict(list)
-    counts = {preset.name: Counts() for preset in presets}
+    shape = (layers, 2, heads, dim)
     by_basis = {preset.basis: preset for preset in presets}
-    for layer, section in _sections(samples, layers):
+    bases = {name: _empty_basis(preset, shape) for name, preset in by_basis.items()}
+    channels = {preset.name: _Tables(shape) for preset in presets}
+    counts = {preset.name: Counts() for preset in presets}
+    for layer, kind, section in _sections(samples, layers):
         for name, first in by_basis.items():
-            basis = _fit(section, first)
-            fitted[name].append(basis)
-            coefficients = _coefficients(section, basis)
+            fitted = _fit(section, first)
+            _fill(bases[name], (layer, kind), fitted)
+            coefficients = _coefficients(section, fitted)
             for preset in (preset for preset in presets if preset.basis == name):
                 steps = coefficients / step_of(preset, layer, layers)
-                channels[preset.name].append(_count(steps, basis.levels, preset, counts[preset.name]))
-    bases = {name: _joined(parts, by_basis[name], layers, heads, dim) for name, parts in fitted.items()}
-    tables = {}
-    for preset in presets:
-        own = {
-            name: torch.stack([getattr(one, name) for one in channels[preset.name]]).view(layers, 2, width).numpy()
-            for name in ("tables", "shifts", "anchored")
-        }
-        tables[preset.name] = PresetTables(preset, **own, frequencies=counts[preset.name].tables())
+                counted = _count(steps, fitted.levels, preset, counts[preset.name])
+                channels[preset.name].fill((layer, kind), counted)
+    tables = {preset.name: channels[preset.name].of(preset, counts[preset.name].tables()) for preset in presets}
     identity = profile_id(fingerprints, bases, tables)
     return Profile(identity, tuple(fingerprints), bases, tables, dict(source))
 
 
-def _sections(samples: Sequence[CalibrationSample], layers: int) -> Iterator[tuple[int, _Section]]:
+def _sections(samples: Sequence[CalibrationSample], layers: int) -> Iterator[tuple[int, int, _Section]]:
+    """Of each layer its keys, kind 0, and its values, kind 1."""
     for layer in range(layers):
         pair = [torch.cat([sample.kv[kind, layer].float().flatten(1) for sample in samples]) for kind in (0, 1)]
         both = torch.cat(pair, 1)
         for kind in (0, 1):
             gradients = torch.cat([sample.gradients[:, kind, layer].float().flatten(2) for sample in samples], 1)
-            yield layer, _Section(pair[kind], both, gradients, samples[0].kv.shape[3])
+            yield layer, kind, _Section(pair[kind], both, gradients, samples[0].kv.shape[3])
 
 
 def _fit(section: _Section, preset: ProfilePreset) -> _Fitted:
@@ -201,19 +197,45 @@ def _differences(numbers: Tensor, group: int) -> Tensor:
     return torch.where((anchors == tokens)[:, None], numbers, numbers - numbers[anchors])
 
 
-def _joined(parts: Sequence[_Fitted], preset: ProfilePreset, layers: int, heads: int, dim: int) -> Basis:
+def _empty_basis(preset: ProfilePreset, shape: tuple[int, int, int, int]) -> Basis:
+    """Room for a basis of (layers, 2, heads, head_dim).
+
+    What is kept is written into room made beforehand: small tensors kept as they come, between large ones that go,
+    would leave memory in pieces too small for the next large ones, gigabytes of them.
+    """
+    layers, kinds, heads, dim = shape
     width = heads * dim
-
-    def stacked(name: str, *shape: int) -> Tensor:
-        return torch.stack([getattr(part, name) for part in parts]).view(layers, 2, *shape)
-
     return Basis(
-        means=stacked("mean", width),
-        weights=stacked("weights", width),
-        vectors=stacked("vectors", heads, dim, dim) if preset.transform else None,
-        detector=stacked("detector", 2 * width) if preset.levels else None,
-        bias=stacked("bias") if preset.levels else None,
+        means=torch.empty(layers, kinds, width),
+        weights=torch.empty(layers, kinds, width),
+        vectors=torch.empty(*shape, dim, dtype=torch.float16) if preset.transform else None,
+        detector=torch.empty(layers, kinds, 2 * width) if preset.levels else None,
+        bias=torch.empty(layers, kinds) if preset.levels else None,
     )
+
+
+def _fill(basis: Basis, at: tuple[int, int], fitted: _Fitted) -> None:
+    basis.means[at], basis.weights[at] = fitted.mean, fitted.weights
+    if basis.vectors is not None and fitted.vectors is not None:
+        basis.vectors[at] = fitted.vectors
+    if basis.detector is not None and basis.bias is not None:
+        basis.detector[at], basis.bias[at] = fitted.detector, fitted.bias
+
+
+class _Tables:
+    """Room for a preset's channels."""
+
+    def __init__(self, shape: tuple[int, int, int, int]) -> None:
+        layers, kinds, heads, dim = shape
+        self._tables = np.empty((layers, kinds, heads * dim), np.uint8)
+        self._shifts = np.empty_like(self._tables)
+        self._anchored = np.empty(self._tables.shape, np.bool_)
+
+    def fill(self, at: tuple[int, int], channels: _Channels) -> None:
+        self._tables[at], self._shifts[at], self._anchored[at] = channels.tables, channels.shifts, channels.anchored
+
+    def of(self, preset: ProfilePreset, frequencies: Tables) -> PresetTables:
+        return PresetTables(preset, self._tables, self._shifts, self._anchored, frequencies)
 
 
 __all__ = ["CalibrationSample", "calibrate"]
