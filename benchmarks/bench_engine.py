@@ -34,7 +34,7 @@ from kvstore.codecs.base import Codec
 from kvstore.codecs.codecs import LOSSLESS, Codecs
 from kvstore.key import Reading, chunk_key
 from kvstore.store import ChunkStore
-from kvstore.tiers.disk import DiskTier
+from kvstore.tiers.configured import TierOptions, configured_tiers
 
 _POLL_SECONDS = 0.25
 _STOP_SECONDS = 30.0
@@ -42,8 +42,7 @@ _STOP_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class BenchEngine:
-    """`codec`: what chunks are stored with. `traces`: where the engine leaves the distributions that requests ask for.
-    """
+    """codec: what chunks are stored with. traces: where the engine leaves the distributions that requests ask for."""
 
     client: TimedClient
     status: EngineStatus
@@ -103,9 +102,7 @@ class BenchEngine:
         passage = passages(self.tokenizer, conditioning).of(piece.before, shared=False)
         self._read_behind(tenant, piece.ids, passage, self.codec)
 
-    def _read_behind(
-        self, tenant: str, ids: Sequence[int], passage: ConditioningPassage, codec: Codec
-    ) -> None:
+    def _read_behind(self, tenant: str, ids: Sequence[int], passage: ConditioningPassage, codec: Codec) -> None:
         identity = chunk_identity(
             self.status.fingerprint, self.preamble.ids, ids, Reading.CONDITIONED, passage.token_ids
         )
@@ -123,6 +120,7 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
     with TemporaryDirectory(prefix="preread-bench-") as folder:
         state = Path(folder)
         own = settings.model_copy(update={"state_dir": state, "kv_dir": None, "staging_dir": None})
+        own = own.model_copy(update={"kv_redis_url": "", "kv_object_url": ""})
         own = own.model_copy(update={"engine_port": _free_port(), "engine_url": ""})
         for name in ("gates", "profiles"):
             if (settings.state_dir / name).is_dir():
@@ -145,7 +143,8 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
             status = _wait(client, process, own, state / "engine.log")
             tokenizer = ModelTokenizer(model)
             preamble = build_preamble(tokenizer, own)
-            store = ChunkStore([DiskTier(own.effective_kv_dir, own.kv_disk_bytes)])
+            key = own.kv_encryption_key.get_secret_value()
+            store = ChunkStore(configured_tiers(TierOptions.from_settings(own), key))
             reader = ChunkReader(client, store, own.effective_staging_dir, preamble)
             codecs = Codecs.beside(own.profiles_dir)
             codec = effective_codec(own, status.fingerprint, codecs)

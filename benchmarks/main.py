@@ -10,6 +10,7 @@ from benchmarks.lab.command import lab
 from benchmarks.preread import preread
 from benchmarks.quality import quality
 from benchmarks.soak import soak
+from benchmarks.store.command import store
 from benchmarks.streaming import streaming
 from benchmarks.ttft import ttft
 
@@ -22,5 +23,6 @@ bench.command()(preread)
 bench.command()(beside)
 bench.command()(soak)
 bench.command()(streaming)
+bench.command()(store)
 bench.command()(chunking)
 bench.command()(lab)

@@ -29,7 +29,7 @@ from generator.engine import EngineClient
 _POOL = 16
 MOST_GROWN = 2**27
 """Bytes that the engine's processes may grow by after the first quarter of the questions."""
-_SMALL_ENGINE = {"dtype": "float32", "max_model_tokens": 2048, "engine_kv_gib": 1, "kv_redis_url": ""}
+_SMALL_ENGINE = {"dtype": "float32", "max_model_tokens": 2048, "engine_kv_gib": 1}
 _NO_CODE_CACHE = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "0", "LRU_CACHE_CAPACITY": "1"}
 """oneDNN keeps code for a thousand shapes, which would look like a leak."""
 

@@ -41,7 +41,7 @@ class LinkedTier:
             self.link.carry(len(data))
         return data
 
-    def put(self, tenant: str, key: str, data: bytes | memoryview) -> None:
+    def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:  # noqa: ARG002
         self._blobs[tenant, key] = bytes(data)
 
     def delete(self, tenant: str, key: str) -> bool:
@@ -52,6 +52,9 @@ class LinkedTier:
 
     def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
         return {key: len(self._blobs[tenant, key]) for key in keys if (tenant, key) in self._blobs}
+
+    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+        pass
 
     def stats(self) -> TierStats:
         return TierStats(self.name, len(self._blobs), sum(map(len, self._blobs.values())), None)

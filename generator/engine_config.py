@@ -7,6 +7,7 @@ from typing import Any
 
 from app.core.settings import Settings
 from generator.gate import gate_or_conservative
+from kvstore.tiers.configured import TierOptions
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,9 @@ class EngineConfig:
 
     fingerprint: str
     staging_dir: str
-    kv_dir: str
-    kv_disk_bytes: int
+    tiers: TierOptions
     kv_memory_bytes: int
     profiles_dir: str = ""
-    kv_redis_url: str = ""
-    kv_redis_ttl_seconds: int = 86_400
     load_deadline_seconds: float = 0
     impact_layers: tuple[int, ...] = ()
     hkvd_layer: int = 1
@@ -40,12 +38,9 @@ class EngineConfig:
         return cls(
             fingerprint=fingerprint,
             staging_dir=str(settings.effective_staging_dir),
-            kv_dir=str(settings.effective_kv_dir),
-            kv_disk_bytes=settings.kv_disk_bytes,
+            tiers=TierOptions.from_settings(settings),
             kv_memory_bytes=settings.kv_memory_bytes,
             profiles_dir=str(settings.profiles_dir),
-            kv_redis_url=settings.kv_redis_url,
-            kv_redis_ttl_seconds=settings.kv_redis_ttl_seconds,
             load_deadline_seconds=settings.load_deadline_seconds,
             impact_layers=_layers(settings.impact_layers) or gate.impact_layers,
             share_floor=gate.floor,
@@ -63,7 +58,8 @@ class EngineConfig:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "EngineConfig":
-        return cls(**{**body, "impact_layers": tuple(body.get("impact_layers", ()))})
+        tiers = TierOptions.from_json(body["tiers"])
+        return cls(**{**body, "tiers": tiers, "impact_layers": tuple(body.get("impact_layers", ()))})
 
 
 def _layers(text: str) -> tuple[int, ...]:

@@ -31,6 +31,8 @@ from kvstore.store import ChunkStore, Hit
 
 log = logging.getLogger(__name__)
 
+_LEASE_SECONDS = 30.0  # what a question waits for at most, and more
+
 
 class Fetcher:
     """Decodes on as many threads as the engine computes with, each chunk in as many parts of its layers, two at least:
@@ -65,6 +67,9 @@ class Fetcher:
     def fetch(self, tenant: str, wanted: Sequence[Wanted]) -> list[Arriving]:
         """Begin to fetch, for each segment, the first of its identities that the store has whole."""
         levels = self._chooser.begin(tenant, wanted)
+        keys = {identity.key for each in wanted for identity in each.identities}
+        if keys:
+            self._fetching.submit(self._lease, tenant, keys)
         return [self._arriving(tenant, each, partial(levels.of, number)) for number, each in enumerate(wanted)]
 
     def purge(self, tenant: str, keys: list[str]) -> None:
@@ -75,6 +80,12 @@ class Fetcher:
     def close(self) -> None:
         self._fetching.shutdown(cancel_futures=True)
         self._decoding.shutdown()
+
+    def _lease(self, tenant: str, keys: set[str]) -> None:
+        try:
+            self._store.lease(tenant, keys, _LEASE_SECONDS)
+        except Exception:
+            log.exception("what is about to be fetched is not leased")
 
     def _arriving(self, tenant: str, wanted: Wanted, levels: Callable[[], Sequence[Level]]) -> Arriving:
         if not wanted.identities:

@@ -100,6 +100,10 @@ class Blob:
     def n_layers(self) -> int:
         return len(self._geometry.layers)
 
+    @property
+    def decoded_bytes(self) -> int:
+        return self._geometry.nbytes
+
     def check(self, expected: BlobIdentity) -> None:
         """Compare with what is wanted; see `BlobIdentity.check`. Raises: ForeignBlob."""
         self.identity.check(expected)

@@ -91,7 +91,7 @@ class ChunkStore:
                 tier.delete(tenant, blob.identity.key)  # it may hold the blob that this one replaces
                 continue
             try:
-                tier.put(tenant, blob.identity.key, data)
+                tier.put(tenant, blob.identity.key, data, _worth(blob))
                 taken.append(tier.name)
             except (TierDown, TooLarge) as error:
                 logger.warning("The %s tier did not store %s: %s", tier.name, blob.identity.key, error)
@@ -152,6 +152,15 @@ class ChunkStore:
             missing -= here.keys()
         return found
 
+    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+        """Have nothing of the chunks of `keys` evicted for so long; tiers that do not answer are passed over."""
+        stored = at_all_levels(keys)
+        for tier in self._tiers:
+            try:
+                tier.lease(tenant, stored, seconds)
+            except TierDown as error:
+                logger.warning("No lease from the %s tier: %s", tier.name, error)
+
     def stats(self) -> tuple[TierStats, ...]:
         """Of the tiers that answer."""
         answered = []
@@ -163,11 +172,16 @@ class ChunkStore:
         return tuple(answered)
 
 
+def _worth(blob: Blob) -> float:
+    """What a hit on this blob saves: the bytes of its KV, which computing takes time in proportion to."""
+    return float(blob.decoded_bytes)
+
+
 def _look(tier: Tier, tenant: str, expected: BlobIdentity) -> Blob | StoreMiss:
-    data = tier.get(tenant, expected.key)
-    if data is None:
-        return StoreMiss.ABSENT
     try:
+        data = tier.get(tenant, expected.key)
+        if data is None:
+            return StoreMiss.ABSENT
         blob = Blob.parse(data)
         blob.check(expected)
         blob.verify()
@@ -181,7 +195,7 @@ def _look(tier: Tier, tenant: str, expected: BlobIdentity) -> Blob | StoreMiss:
 def _promote(blob: Blob, source: Tier, faster: Tier, tenant: str) -> None:
     key = blob.identity.key
     try:
-        faster.put(tenant, key, blob.data)
+        faster.put(tenant, key, blob.data, _worth(blob))
         # `delete` goes from lasting to fast. So if it ran meanwhile, either the entry is gone from the source by now,
         # or `delete` has yet to reach the faster tier.
         if not source.contains(tenant, [key]):

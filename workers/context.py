@@ -12,9 +12,7 @@ from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
 from kvstore.codecs.codecs import Codecs
 from kvstore.store import ChunkStore
-from kvstore.tiers.base import Tier
-from kvstore.tiers.disk import DiskTier
-from kvstore.tiers.redis import RedisTier
+from kvstore.tiers.configured import TierOptions, configured_tiers
 from retrieval.embedding import Embedder
 from retrieval.index import ChunkIndex
 from retrieval.qdrant_index import QdrantIndex
@@ -76,11 +74,8 @@ def build_context(settings: Settings) -> WorkerContext:
 
 def build_store(settings: Settings) -> ChunkStore:
     """The tiers that workers and web share; the memory tier lives in the engine alone."""
-    tiers: list[Tier] = []
-    if settings.kv_redis_url:
-        tiers.append(RedisTier(settings.kv_redis_url, settings.kv_redis_ttl_seconds))
-    tiers.append(DiskTier(settings.effective_kv_dir, settings.kv_disk_bytes))
-    return ChunkStore(tiers)
+    key = settings.kv_encryption_key.get_secret_value()
+    return ChunkStore(configured_tiers(TierOptions.from_settings(settings), key))
 
 
 @lru_cache(maxsize=1)

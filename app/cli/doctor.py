@@ -30,7 +30,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
 
 def findings_of(settings: Settings) -> Iterator[Finding]:
     """Every check, each as soon as it is done."""
-    from app.cli.checks import gate, index, installation, machine, profile, services
+    from app.cli.checks import chunk_kv, gate, index, installation, machine, profile, services
 
     yield installation.check_python()
     yield installation.check_packages()
@@ -46,6 +46,8 @@ def findings_of(settings: Settings) -> Iterator[Finding]:
     yield services.check_database(settings)
     yield services.check_redis(settings)
     yield services.check_kv_redis(settings)
+    yield chunk_kv.check_kv_object(settings)
+    yield chunk_kv.check_encryption(settings)
     yield services.check_engine(settings)
     yield services.check_worker(settings)
     yield services.check_web(settings)

@@ -128,8 +128,29 @@ class Settings(BaseSettings):
     kv_memory_bytes: int = Field(1_000_000_000, ge=0, description="Chunk KV held in the engine's memory.")
     kv_redis_url: str = Field("", description="Redis for chunk KV; empty: that tier is off.")
     kv_redis_ttl_seconds: int = Field(86_400, ge=1, description="Life of an entry in the Redis tier.")
-    kv_disk_bytes: int = Field(20_000_000_000, ge=0, description="Chunk KV kept on disk.")
-    kv_dir: Path | None = Field(None, description="Folder of the disk tier; empty: in `state_dir`.")
+    kv_disk_bytes: int = Field(20_000_000_000, ge=0, description="Chunk KV kept on disk; 0: that tier is off.")
+    kv_disk_ttl_seconds: int = Field(0, ge=0, description="Life of an entry on disk; 0: until there is no room.")
+    kv_eviction: Literal["value", "lru"] = Field(
+        "value",
+        description="What goes first where the disk is full: `value`, what saves least compute for its bytes by how "
+        "often it is used; `lru`, what was used longest ago.",
+    )
+    kv_dir: Path | None = Field(
+        None, description="Folder of the disk tier, on a local file system; empty: in `state_dir`."
+    )
+    kv_object_url: str = Field(
+        "",
+        description="Object store for chunk KV: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX, with "
+        "credentials from the usual environment variables or the machine's role; empty: that tier is off.",
+    )
+    kv_object_bytes: int = Field(0, ge=0, description="Chunk KV kept in the object store; 0: no limit.")
+    kv_object_ttl_seconds: int = Field(0, ge=0, description="Life of an entry in the object store; 0: no end.")
+    kv_object_timeout_seconds: float = Field(5, gt=0, description="Longest to wait for one request to it.")
+    kv_encryption_key: SecretStr = Field(
+        SecretStr(""),
+        description="Seals chunk KV in Redis, on disk and in the object store: 32 bytes as base64 or hex, the same for "
+        "all processes (`openssl rand -base64 32`); empty: it is stored as it is.",
+    )
     staging_dir: Path | None = Field(None, description="Where the engine leaves raw KV; empty: in `state_dir`.")
 
     worker_processes: int = Field(1, ge=1, le=64, description="Celery prefork children.")

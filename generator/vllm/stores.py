@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
+from app.core.settings import get_settings
 from generator.engine_config import EngineConfig
 from kvstore.codecs.codecs import Codecs
 from kvstore.store import ChunkStore
-from kvstore.tiers.base import Tier
-from kvstore.tiers.disk import DiskTier
-from kvstore.tiers.redis import RedisTier
+from kvstore.tiers.configured import configured_tiers
 
 
 def engine_codecs(config: EngineConfig) -> Codecs:
@@ -16,7 +15,6 @@ def engine_codecs(config: EngineConfig) -> Codecs:
 
 
 def engine_store(config: EngineConfig) -> ChunkStore:
-    redis: list[Tier] = []
-    if config.kv_redis_url:
-        redis = [RedisTier(config.kv_redis_url, config.kv_redis_ttl_seconds)]
-    return ChunkStore([*redis, DiskTier(Path(config.kv_dir), config.kv_disk_bytes)])
+    # Not in the configuration: that stands in the command line, which others on the machine can read.
+    key = get_settings().kv_encryption_key.get_secret_value()
+    return ChunkStore(configured_tiers(config.tiers, key))

@@ -30,10 +30,13 @@ class Tier(Protocol):
         """Whether other processes find what is put here."""
 
     def get(self, tenant: str, key: str) -> bytes | memoryview | None:
-        """The bytes last put, or None."""
+        """The bytes last put, or None. Raises: CorruptBlob from a tier that seals, for what does not open."""
 
-    def put(self, tenant: str, key: str, data: bytes | memoryview) -> None:
-        """Keep `data`, replacing what was there; others may be evicted. Raises: TooLarge beyond the tier's limit."""
+    def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:
+        """Keep `data`, replacing what was there; others may be evicted. Raises: TooLarge beyond the tier's limit.
+
+        worth: what a hit saves, in any unit that all entries share; None: as much as others of its size.
+        """
 
     def delete(self, tenant: str, key: str) -> bool:
         """Forget an entry; whether there was one."""
@@ -43,6 +46,9 @@ class Tier(Protocol):
 
     def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
         """Bytes of those of `keys` that `get` would find, leaving their age as it is."""
+
+    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+        """Evict none of `keys` for so long, where the tier itself says what goes."""
 
     def stats(self) -> TierStats: ...
 

@@ -4,35 +4,32 @@
 """
 
 import logging
+import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from os import utime
 from pathlib import Path
-from threading import Lock
 
 from kvstore.atomic_file import TEMPORARY_SUFFIX, replacing
-from kvstore.errors import TierDown, TooLarge
+from kvstore.errors import BadName, TierDown, TooLarge
+from kvstore.eviction import Eviction
 from kvstore.names import checked_key, checked_tenant
 from kvstore.tiers.base import TierStats
+from kvstore.tiers.disk_index import DiskIndex, Name
 
 logger = logging.getLogger(__name__)
 
 _LEFTOVER_NS = 10 * 60 * 10**9  # no write takes that long: its process is gone
-_EVICT_TO = 0.9
-_RECOUNT_AFTER = 1 / 32
 
 
 class DiskTier:
-    """Up to `limit_bytes` of blobs; the least recently read or written go first.
-
-    Processes do not know of each other's writes. Each counts the folder anew whenever it has itself written a 32nd of
-    the limit, so the limit may be exceeded by that much for every writing process.
+    """Up to `limit_bytes` of blobs, whatever the number of processes; which go first `eviction` says.
 
     Args:
-        folder: made if it does not exist; what crashed writers left in it is removed.
+        folder: on a local file system, made if it does not exist; what crashed writers left in it is removed.
         limit_bytes: of all blobs of all tenants together.
+        ttl_seconds: how long after it was put a blob is found; 0: always.
         clock_ns: nanoseconds since 1970; file times are set from it.
     Raises: TierDown when the folder cannot be used.
     """
@@ -40,86 +37,124 @@ class DiskTier:
     name = "disk"
     shared = True
 
-    def __init__(self, folder: Path, limit_bytes: int, clock_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        limit_bytes: int,
+        clock_ns: Callable[[], int] = time.time_ns,
+        *,
+        eviction: Eviction = Eviction.VALUE,
+        ttl_seconds: float = 0,
+    ) -> None:
         self._folder = folder
         self._limit_bytes = limit_bytes
         self._clock_ns = clock_ns
-        self._lock = Lock()
-        self._bytes_until_recount = 0
+        self._ttl_ns = int(ttl_seconds * 1e9)
         with self._answering():
             folder.mkdir(parents=True, exist_ok=True)
             self._sweep_leftovers()
+            self._index = DiskIndex(folder / "index.db", limit_bytes, eviction, clock_ns)
+            self._index.reconcile(dict(self._files()), self._remove)
 
     def get(self, tenant: str, key: str) -> bytes | None:
         path = self._path(tenant, key)
         with self._answering():
             try:
                 # Not mapped: that saves 1 ms of 12, but a failing disk would then kill the process in mid-decode.
-                data = path.read_bytes()
-                self._touch(path)
+                with path.open("rb") as file:
+                    if self._expired(os.fstat(file.fileno()).st_mtime_ns):
+                        return None
+                    data = file.read()
             except FileNotFoundError:
                 return None
-            return data
+        self._note_use((tenant, key))
+        return data
 
-    def put(self, tenant: str, key: str, data: bytes | memoryview) -> None:
+    def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:
         path = self._path(tenant, key)
         if len(data) > self._limit_bytes:
             raise TooLarge(f"{len(data)} bytes do not fit into the disk tier's {self._limit_bytes}.")
         with self._answering():
             path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as temporary:
-                temporary.write_bytes(data)
-                self._touch(temporary)
-            self._make_room(len(data))
+            self._index.reserve((tenant, key), len(data), len(data) if worth is None else worth, self._remove)
+            try:
+                with replacing(path) as temporary:
+                    temporary.write_bytes(data)
+                    now = self._clock_ns()
+                    os.utime(temporary, ns=(now, now))
+            except OSError:
+                self._recount((tenant, key), path)
+                raise
 
     def delete(self, tenant: str, key: str) -> bool:
-        path = self._path(tenant, key)
+        self._path(tenant, key)
         with self._answering():
-            return _unlink(path)
+            found = self._remove((tenant, key))
+            self._index.forget((tenant, key))
+        return found
 
     def contains(self, tenant: str, keys: Iterable[str]) -> set[str]:
-        with self._answering():
-            return {key for key in keys if self._path(tenant, key).is_file()}
+        return set(self.sizes(tenant, keys))
 
     def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
         with self._answering():
-            found = {key: _size(self._path(tenant, key)) for key in keys}
+            # Not by `_path`: a question asks for dozens, and building paths would take most of the time.
+            folder = f"{self._folder}/{checked_tenant(tenant)}"
+            found = {key: self._live_size(f"{folder}/{checked_key(key)[:2]}/{key}.kv") for key in keys}
         return {key: size for key, size in found.items() if size is not None}
+
+    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+        with self._answering():
+            self._index.lease([(tenant, checked_key(key)) for key in keys], seconds)
 
     def stats(self) -> TierStats:
         with self._answering():
-            sizes = [blob.size for blob in self._blobs()]
-        return TierStats(self.name, len(sizes), sum(sizes), self._limit_bytes)
+            entries, nbytes = self._index.totals()
+        return TierStats(self.name, entries, nbytes, self._limit_bytes)
+
+    def close(self) -> None:
+        with self._answering():
+            self._index.close()
 
     def _path(self, tenant: str, key: str) -> Path:
         return self._folder / checked_tenant(tenant) / checked_key(key)[:2] / f"{key}.kv"
 
-    def _touch(self, path: Path) -> None:
-        now = self._clock_ns()
-        utime(path, ns=(now, now))
+    def _remove(self, name: Name) -> bool:
+        return _unlink(self._path(*name))
 
-    def _make_room(self, written: int) -> None:
-        with self._lock:
-            self._bytes_until_recount -= written
-            if self._bytes_until_recount > 0:
-                return
-            blobs = sorted(self._blobs(), key=lambda blob: blob.used_ns)
-            total = sum(blob.size for blob in blobs)
-            if total > self._limit_bytes:
-                for blob in blobs:
-                    if total <= self._limit_bytes * _EVICT_TO:
-                        break
-                    _unlink(blob.path)
-                    total -= blob.size
-            self._bytes_until_recount = min(self._limit_bytes - total, int(self._limit_bytes * _RECOUNT_AFTER))
+    def _recount(self, name: Name, path: Path) -> None:
+        """After a write that failed: what was there before it is there still."""
+        size = _size(path)
+        if size is None:
+            self._index.forget(name)
+        else:
+            self._index.reserve(name, size, size, self._remove)
 
-    def _blobs(self) -> Iterator["_StoredBlob"]:
+    def _expired(self, written_ns: int) -> bool:
+        return bool(self._ttl_ns) and written_ns < self._clock_ns() - self._ttl_ns
+
+    def _live_size(self, path: str) -> int | None:
+        try:
+            status = os.stat(path)  # noqa: PTH116 - making a path object takes longer than the call
+        except FileNotFoundError:
+            return None
+        return None if self._expired(status.st_mtime_ns) else status.st_size
+
+    def _note_use(self, name: Name) -> None:
+        try:
+            self._index.used(name)
+        except sqlite3.Error as error:
+            logger.warning("A use of %s was not noted: %s", name[1], error)
+
+    def _files(self) -> Iterator[tuple[Name, tuple[int, int]]]:
         for path in self._folder.glob("*/??/*.kv"):
+            name = (path.parent.parent.name, path.stem)
             try:
-                status = path.stat()
-            except FileNotFoundError:  # another process evicted it
+                if self._path(*name) == path:
+                    status = path.stat()
+                    yield name, (status.st_size, status.st_mtime_ns)
+            except (BadName, FileNotFoundError):  # not one of ours; evicted by another process
                 continue
-            yield _StoredBlob(path, status.st_size, status.st_mtime_ns)
 
     def _sweep_leftovers(self) -> None:
         for path in self._folder.glob(f"*/??/.*{TEMPORARY_SUFFIX}"):
@@ -134,15 +169,8 @@ class DiskTier:
     def _answering(self) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
+        except (OSError, sqlite3.Error) as error:
             raise TierDown(f"The disk tier fails: {error}", f"Check the folder {self._folder}.") from error
-
-
-@dataclass(frozen=True)
-class _StoredBlob:
-    path: Path
-    size: int
-    used_ns: int
 
 
 def _size(path: Path) -> int | None:

@@ -8,6 +8,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from kvstore.breaker import Breaker
 from kvstore.errors import TierDown, TooLarge
 from kvstore.names import checked_key, checked_tenant
 from kvstore.tiers.base import TierStats
@@ -15,6 +16,7 @@ from kvstore.tiers.base import TierStats
 _PREFIX = "preread:kv:"
 _LARGEST_VALUE = 512 * 2**20  # Redis's own limit
 _SCAN_BATCH = 1000
+_HINT = "Check PREREAD_KV_REDIS_URL and that Redis runs."
 
 
 class RedisTier:
@@ -47,9 +49,9 @@ class RedisTier:
             retry=Retry(NoBackoff(), 0),
         )
         self._ttl_seconds = ttl_seconds
-        self._pause_seconds = pause_seconds
-        self._clock = clock
-        self._down_until = float("-inf")
+        self._breaker = Breaker(
+            "Redis", _HINT, _is_silence, pause_seconds=pause_seconds, longest_pause_seconds=pause_seconds, clock=clock
+        )
 
     def get(self, tenant: str, key: str) -> bytes | None:
         name = _name(tenant, key)
@@ -57,7 +59,7 @@ class RedisTier:
             data = self._client.get(name)
         return data if isinstance(data, bytes) else None
 
-    def put(self, tenant: str, key: str, data: bytes | memoryview) -> None:
+    def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:  # noqa: ARG002  # noqa: ARG002
         name = _name(tenant, key)
         if len(data) > _LARGEST_VALUE:
             raise TooLarge(f"{len(data)} bytes do not fit into a Redis value of {_LARGEST_VALUE}.")
@@ -71,9 +73,10 @@ class RedisTier:
 
     def contains(self, tenant: str, keys: Iterable[str]) -> set[str]:
         asked = list(keys)
+        names = [_name(tenant, key) for key in asked]
         with self._answering(), self._client.pipeline(transaction=False) as pipeline:
-            for key in asked:
-                pipeline.exists(_name(tenant, key))
+            for name in names:
+                pipeline.exists(name)
             return {key for key, found in zip(asked, pipeline.execute(), strict=True) if found}
 
     def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
@@ -81,6 +84,9 @@ class RedisTier:
         names = [_name(tenant, key) for key in asked]
         with self._answering():
             return {key: size for key, size in zip(asked, self._lengths(names), strict=True) if size}
+
+    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+        """Redis itself says what goes."""
 
     def stats(self) -> TierStats:
         with self._answering():
@@ -109,17 +115,17 @@ class RedisTier:
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        if self._clock() < self._down_until:
-            raise TierDown("Redis did not answer a moment ago.", "Check PREREAD_KV_REDIS_URL and that Redis runs.")
         try:
-            yield
-        except (redis.ConnectionError, redis.TimeoutError) as error:
-            self._down_until = self._clock() + self._pause_seconds
-            raise TierDown(
-                f"Redis does not answer: {error}", "Check PREREAD_KV_REDIS_URL and that Redis runs."
-            ) from error
+            with self._breaker.asking():
+                yield
         except redis.RedisError as error:
+            if _is_silence(error):
+                raise TierDown(f"Redis does not answer: {error}", _HINT) from error
             raise TierDown(f"Redis refuses: {error}", "Check its memory limit and its log.") from error
+
+
+def _is_silence(error: Exception) -> bool:
+    return isinstance(error, (redis.ConnectionError, redis.TimeoutError))
 
 
 def _name(tenant: str, key: str) -> str:

@@ -29,7 +29,7 @@ class MemoryTier:
                 self._entries.move_to_end(entry)
             return data
 
-    def put(self, tenant: str, key: str, data: bytes | memoryview) -> None:
+    def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:
         entry = _entry(tenant, key)
         if len(data) > self._limit_bytes:
             raise TooLarge(f"{len(data)} bytes do not fit into the memory tier's {self._limit_bytes}.")
@@ -52,6 +52,9 @@ class MemoryTier:
     def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
         with self._lock:
             return {key: len(self._entries[entry]) for key in keys if (entry := _entry(tenant, key)) in self._entries}
+
+    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+        pass
 
     def stats(self) -> TierStats:
         with self._lock:

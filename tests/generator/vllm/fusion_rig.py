@@ -36,7 +36,7 @@ from kvstore.identity import BlobIdentity
 from kvstore.key import Reading
 from kvstore.staging import read_staged, staged_path
 from kvstore.store import ChunkStore
-from kvstore.tiers.disk import DiskTier
+from kvstore.tiers.configured import TierOptions, configured_tiers
 
 TENANT = "tests"
 OPENING = (Reading.OPENING,)
@@ -59,7 +59,7 @@ class Rig:
     store: ChunkStore = field(init=False)
 
     def __post_init__(self) -> None:
-        self.store = ChunkStore([DiskTier(Path(self.config.kv_dir), self.config.kv_disk_bytes)])
+        self.store = ChunkStore(configured_tiers(self.config.tiers, ""))
 
     @classmethod
     def start(
@@ -73,9 +73,9 @@ class Rig:
         **engine: Any,
     ) -> "Rig":
         fingerprint = model_fingerprint(model, dtype)
-        folders = str(state / "staging"), str(state / "kv")
+        tiers = TierOptions(str(state / "kv"), kv_disk_bytes)
         profiles = str(state / "profiles")
-        config = EngineConfig(fingerprint, *folders, kv_disk_bytes, kv_memory_bytes, profiles_dir=profiles)
+        config = EngineConfig(fingerprint, str(state / "staging"), tiers, kv_memory_bytes, profiles_dir=profiles)
         options: dict[str, Any] = {
             "model": str(model),
             "dtype": dtype,
@@ -113,7 +113,7 @@ class Rig:
         return self.core.model_executor.driver_worker.worker._connector().worker_side
 
     def kv_files(self) -> list[Path]:
-        return list(Path(self.config.kv_dir).rglob("*.kv"))
+        return list(Path(self.config.tiers.dir).rglob("*.kv"))
 
     def status(self) -> dict[str, Any]:
         return self.llm.collective_rpc("preread_status")[0]

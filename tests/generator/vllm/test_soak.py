@@ -290,7 +290,7 @@ def test_every_answer_of_a_soak_is_that_of_the_request_alone_and_nothing_is_left
     assert min(len(soak.aborted), soak.deleted) > 10, f"this proves little: {proof}"
     assert soak.most_waiting > 0, f"this proves little: {proof}"
 
-    rig.store = ChunkStore([DiskTier(Path(rig.config.kv_dir), 10**9)])
+    rig.store = ChunkStore([DiskTier(Path(rig.config.tiers.dir), 10**9)])
     replayed = [(question, alone(rig, preamble, question).logprobs[0]) for question in soak.answered]
     worst, question = max(
         ((apart(soak.crowd.first[asked.name], logprobs), asked) for asked, logprobs in replayed),
