@@ -1,10 +1,10 @@
 """A tier behind a network that is not there: blobs in this process, each as late as a link would deliver it."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 
-from kvstore.tiers.base import TierStats
+from kvstore.tiers.base import Entry, TierStats
 
 
 class Link:
@@ -41,6 +41,9 @@ class LinkedTier:
             self.link.carry(len(data))
         return data
 
+    def peek(self, tenant: str, key: str) -> bytes | None:
+        return self.get(tenant, key)
+
     def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:  # noqa: ARG002
         self._blobs[tenant, key] = bytes(data)
 
@@ -55,6 +58,10 @@ class LinkedTier:
 
     def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
         pass
+
+    def entries(self) -> Iterator[Entry]:
+        for (tenant, key), data in list(self._blobs.items()):
+            yield Entry(tenant, key, len(data), None)
 
     def stats(self) -> TierStats:
         return TierStats(self.name, len(self._blobs), sum(map(len, self._blobs.values())), None)

@@ -11,6 +11,7 @@ What the store hands out is whole and is what was asked for; all else is a miss.
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from kvstore.blob import Blob
 from kvstore.errors import CorruptBlob, ForeignBlob, TierDown, TooLarge
@@ -18,8 +19,11 @@ from kvstore.identity import BlobIdentity
 from kvstore.levels import at_all_levels
 from kvstore.reasons import StoreMiss
 from kvstore.tiers.base import Tier, TierStats
+from kvstore.write_behind import WriteBehind
 
 logger = logging.getLogger(__name__)
+
+_WAITING_PROMOTIONS = 8  # whole blobs; while so many wait, more would only fill memory
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,13 @@ class ChunkStore:
 
     def __init__(self, tiers: Sequence[Tier]) -> None:
         self._tiers = tuple(tiers)
+        self._behind = WriteBehind(_WAITING_PROMOTIONS)
 
     def get(self, tenant: str, expected: BlobIdentity) -> Hit | Miss:
         """The blob of `expected`, compared with it and checked by every checksum.
 
         A corrupt or foreign blob is dropped from its tier and the next tier asked. A hit is copied into those tiers
-        before it that had none.
+        before it that had none, a moment later: `settle` waits for that.
 
         Raises: BadName for a tenant that is not spelled as one.
         """
@@ -70,11 +75,15 @@ class ChunkStore:
                 continue
             if isinstance(found, Blob):
                 for faster in without:
-                    _promote(found, tier, faster, tenant)
+                    self._behind.submit(partial(_promote, found, tier, faster, tenant))
                 return Hit(found, tier.name)
             without.append(tier)
             reason = found if found is StoreMiss.CORRUPT else reason
         return Miss(reason)
+
+    def settle(self) -> None:
+        """Wait until what was found so far is copied into faster tiers."""
+        self._behind.settle()
 
     def put(self, tenant: str, data: bytes) -> tuple[str, ...]:
         """Store a blob under the key in its header, in every tier that other processes share.

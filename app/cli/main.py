@@ -20,6 +20,7 @@ from app.cli.precompute import precompute
 from app.cli.rm import rm
 from app.cli.status import status
 from app.cli.up import up
+from app.cli.verify import verify
 from app.cli.web import web
 from app.cli.worker import worker
 from app.core.errors import PrereadError
@@ -31,7 +32,7 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (up, add, ls, rm, ask, precompute, status, doctor, calibrate, demo):
+for command in (up, add, ls, rm, ask, precompute, status, doctor, verify, calibrate, demo):
     cli.command()(command)
 cli.command(context_settings=PASS_ON)(bench)
 for process in (engine, web, worker, beat):

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.core.settings import get_settings
+from generator.vllm.forgetting import Forgetting
 from generator.vllm.notes import Notes
 from kvstore.errors import BadName
 from kvstore.names import checked_key, checked_tenant
@@ -25,6 +26,7 @@ class EngineRoutes:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._notes = Notes(get_settings().effective_staging_dir / "notes")
+        self._forgetting = Forgetting()
         self._status: dict[str, Any] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,7 +69,9 @@ class EngineRoutes:
             tenant, keys = checked_tenant(body["tenant"]), [checked_key(key) for key in body["keys"]]
         except (ValueError, KeyError, TypeError, BadName):
             return _problem(HTTPStatus.BAD_REQUEST, 'expected {"tenant": …, "keys": […]}')
-        await request.app.state.engine_client.collective_rpc("preread_purge", args=(tenant, keys))
+        engine = request.app.state.engine_client
+        await engine.collective_rpc("preread_purge", args=(tenant, keys))
+        self._forgetting.begin(engine)
         return JSONResponse({})
 
 

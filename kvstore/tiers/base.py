@@ -1,6 +1,6 @@
 """What every storage tier can do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,16 @@ class TierStats:
     entries: int
     bytes: int
     limit_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`nbytes` as it lies in the tier; `written_at` in seconds since 1970, None where the tier cannot tell."""
+
+    tenant: str
+    key: str
+    nbytes: int
+    written_at: float | None
 
 
 class Tier(Protocol):
@@ -32,6 +42,9 @@ class Tier(Protocol):
     def get(self, tenant: str, key: str) -> bytes | memoryview | None:
         """The bytes last put, or None. Raises: CorruptBlob from a tier that seals, for what does not open."""
 
+    def peek(self, tenant: str, key: str) -> bytes | memoryview | None:
+        """As `get`, leaving its age as it is where the tier itself says what goes."""
+
     def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:
         """Keep `data`, replacing what was there; others may be evicted. Raises: TooLarge beyond the tier's limit.
 
@@ -50,7 +63,14 @@ class Tier(Protocol):
     def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
         """Evict none of `keys` for so long, where the tier itself says what goes."""
 
+    def entries(self) -> Iterator[Entry]:
+        """Everything that `get` would find, of all tenants, a few at a time.
+
+        What is put or deleted meanwhile may be among them or not, and one may come twice. Nothing is held between two
+        of them: the tier may be used as ever.
+        """
+
     def stats(self) -> TierStats: ...
 
 
-__all__ = ["Tier", "TierStats"]
+__all__ = ["Entry", "Tier", "TierStats"]

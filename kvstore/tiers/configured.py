@@ -1,7 +1,8 @@
 """The shared tiers that the settings ask for, from fast to lasting."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,18 +56,28 @@ def configured_tiers(options: TierOptions, encryption_key: str) -> list[Tier]:
 
     Raises: TierDown where a tier cannot be used as configured; BadInput for a key that is none.
     """
-    tiers: list[Tier] = []
+    return [make() for make in tier_makers(options, encryption_key).values()]
+
+
+def tier_makers(options: TierOptions, encryption_key: str) -> dict[str, Callable[[], Tier]]:
+    """What makes each of `configured_tiers`, by its name, for who goes on where one cannot be used.
+
+    Raises: BadInput for a key that is none.
+    """
+    makers: dict[str, Callable[[], Tier]] = {}
     if options.redis_url:
-        tiers.append(RedisTier(options.redis_url, options.redis_ttl_seconds))
+        makers[RedisTier.name] = partial(RedisTier, options.redis_url, options.redis_ttl_seconds)
     if options.disk_bytes:
         disk, ttl = Path(options.dir), options.disk_ttl_seconds
-        tiers.append(DiskTier(disk, options.disk_bytes, eviction=options.eviction, ttl_seconds=ttl))
+        makers[DiskTier.name] = partial(
+            DiskTier, disk, options.disk_bytes, eviction=options.eviction, ttl_seconds=ttl
+        )
     if options.object_url:
-        tiers.append(object_tier(options))
+        makers[ObjectTier.name] = partial(object_tier, options)
     if not encryption_key:
-        return tiers
+        return makers
     seal = Seal.from_text(encryption_key)
-    return [SealedTier(tier, seal) for tier in tiers]
+    return {name: partial(_sealed, make, seal) for name, make in makers.items()}
 
 
 def object_tier(options: TierOptions) -> ObjectTier:
@@ -79,4 +90,8 @@ def object_tier(options: TierOptions) -> ObjectTier:
     )
 
 
-__all__ = ["TierOptions", "configured_tiers", "object_tier"]
+def _sealed(make: Callable[[], Tier], seal: Seal) -> Tier:
+    return SealedTier(make(), seal)
+
+
+__all__ = ["TierOptions", "configured_tiers", "object_tier", "tier_makers"]

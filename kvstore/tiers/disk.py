@@ -15,7 +15,7 @@ from kvstore.atomic_file import TEMPORARY_SUFFIX, replacing
 from kvstore.errors import BadName, TierDown, TooLarge
 from kvstore.eviction import Eviction
 from kvstore.names import checked_key, checked_tenant
-from kvstore.tiers.base import TierStats
+from kvstore.tiers.base import Entry, TierStats
 from kvstore.tiers.disk_index import DiskIndex, Name
 
 logger = logging.getLogger(__name__)
@@ -57,6 +57,12 @@ class DiskTier:
             self._index.reconcile(dict(self._files()), self._remove)
 
     def get(self, tenant: str, key: str) -> bytes | None:
+        data = self.peek(tenant, key)
+        if data is not None:
+            self._note_use((tenant, key))
+        return data
+
+    def peek(self, tenant: str, key: str) -> bytes | None:
         path = self._path(tenant, key)
         with self._answering():
             try:
@@ -64,11 +70,9 @@ class DiskTier:
                 with path.open("rb") as file:
                     if self._expired(os.fstat(file.fileno()).st_mtime_ns):
                         return None
-                    data = file.read()
+                    return file.read()
             except FileNotFoundError:
                 return None
-        self._note_use((tenant, key))
-        return data
 
     def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:
         path = self._path(tenant, key)
@@ -106,6 +110,12 @@ class DiskTier:
     def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
         with self._answering():
             self._index.lease([(tenant, checked_key(key)) for key in keys], seconds)
+
+    def entries(self) -> Iterator[Entry]:
+        with self._answering():
+            for (tenant, key), (size, written_ns) in self._files():
+                if not self._expired(written_ns):
+                    yield Entry(tenant, key, size, written_ns / 1e9)
 
     def stats(self) -> TierStats:
         with self._answering():

@@ -17,7 +17,7 @@ import obstore
 from kvstore.breaker import Breaker
 from kvstore.errors import TooLarge
 from kvstore.names import checked_key, checked_tenant
-from kvstore.tiers.base import TierStats
+from kvstore.tiers.base import Entry, TierStats
 from kvstore.tiers.object_client import object_client
 from kvstore.tiers.object_errors import OBJECT_ERRORS, is_silence, tier_down
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BLOB = re.compile(r"[^/]+/[0-9a-f]{2}/[0-9a-f]{64}\.kv")
+_BLOB = re.compile(r"([a-z0-9][a-z0-9_-]{0,62})/([0-9a-f]{2})/(\2[0-9a-f]{62})\.kv")
 _LARGEST_OBJECT = 5000 * 2**20  # Azure's limit of one request; S3's and Google's is a little more
 _AT_ONCE = 32
 _PAGE = 1000
@@ -101,6 +101,9 @@ class ObjectTier:
                 self._need_bucket()
         return None
 
+    def peek(self, tenant: str, key: str) -> bytes | None:
+        return self.get(tenant, key)
+
     def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:  # noqa: ARG002
         path = _path(tenant, key)
         largest = min(self._limit_bytes or _LARGEST_OBJECT, _LARGEST_OBJECT)
@@ -132,6 +135,18 @@ class ObjectTier:
         with self._lock:
             self._leases = {path: end for path, end in self._leases.items() if end > now}
             self._leases |= {path: max(now + seconds, self._leases.get(path, now)) for path in paths}
+
+    def entries(self) -> Iterator[Entry]:
+        pages = iter(obstore.list(self._objects, chunk_size=_PAGE))
+        while True:
+            with self._answering():
+                page = next(pages, None)
+            if page is None:
+                return
+            for blob in page:
+                name = _BLOB.fullmatch(blob["path"])
+                if name and not self._expired(blob):
+                    yield Entry(name[1], name[3], blob["size"], blob["last_modified"].timestamp())
 
     def stats(self) -> TierStats:
         with self._answering():

@@ -1,5 +1,6 @@
 """Blobs in Redis, for engines on several machines."""
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ from redis.retry import Retry
 from kvstore.breaker import Breaker
 from kvstore.errors import TierDown, TooLarge
 from kvstore.names import checked_key, checked_tenant
-from kvstore.tiers.base import TierStats
+from kvstore.tiers.base import Entry, TierStats
 
 _PREFIX = "preread:kv:"
+_NAME = re.compile(rf"{_PREFIX}([a-z0-9][a-z0-9_-]{{0,62}}):([0-9a-f]{{64}})")
 _LARGEST_VALUE = 512 * 2**20  # Redis's own limit
 _SCAN_BATCH = 1000
 _HINT = "Check PREREAD_KV_REDIS_URL and that Redis runs."
@@ -28,6 +30,7 @@ class RedisTier:
         url: redis://, rediss:// or unix://.
         timeout_seconds: for connecting and for each reply.
         clock: seconds, monotonic.
+        wall_clock: seconds since 1970.
     """
 
     name = "redis"
@@ -41,6 +44,7 @@ class RedisTier:
         timeout_seconds: float = 1.0,
         pause_seconds: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._client = redis.Redis.from_url(
             url,
@@ -49,6 +53,7 @@ class RedisTier:
             retry=Retry(NoBackoff(), 0),
         )
         self._ttl_seconds = ttl_seconds
+        self._wall_clock = wall_clock
         self._breaker = Breaker(
             "Redis", _HINT, _is_silence, pause_seconds=pause_seconds, longest_pause_seconds=pause_seconds, clock=clock
         )
@@ -58,6 +63,9 @@ class RedisTier:
         with self._answering():
             data = self._client.get(name)
         return data if isinstance(data, bytes) else None
+
+    def peek(self, tenant: str, key: str) -> bytes | None:
+        return self.get(tenant, key)
 
     def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:  # noqa: ARG002  # noqa: ARG002
         name = _name(tenant, key)
@@ -88,6 +96,17 @@ class RedisTier:
     def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
         """Redis itself says what goes."""
 
+    def entries(self) -> Iterator[Entry]:
+        """When one was written follows from how long it has to live, were all put with this tier's `ttl_seconds`."""
+        cursor = 0
+        while True:
+            with self._answering():
+                cursor, names = self._client.scan(cursor, match=f"{_PREFIX}*", count=_SCAN_BATCH)
+                found = self._ages(names)
+            yield from found
+            if not cursor:
+                return
+
     def stats(self) -> TierStats:
         with self._answering():
             sizes = [size for names in self._batches() for size in self._lengths(names) if size]
@@ -112,6 +131,22 @@ class RedisTier:
             for name in names:
                 pipeline.strlen(name)
             return list(pipeline.execute())
+
+    def _ages(self, names: Sequence[str | bytes]) -> list[Entry]:
+        """Those of ours among `names` that are still there."""
+        texts = [name.decode(errors="replace") if isinstance(name, bytes) else name for name in names]
+        spelled = [match for text in texts if (match := _NAME.fullmatch(text))]
+        with self._client.pipeline(transaction=False) as pipeline:
+            for match in spelled:
+                pipeline.strlen(match[0])
+                pipeline.pttl(match[0])
+            answers = iter(pipeline.execute())
+        now = self._wall_clock()
+        return [
+            Entry(match[1], match[2], size, now - self._ttl_seconds + left / 1000 if left > 0 else None)
+            for match, size, left in zip(spelled, answers, answers, strict=True)
+            if size
+        ]
 
     @contextmanager
     def _answering(self) -> Iterator[None]:

@@ -1,9 +1,9 @@
 """A tier whose blobs are sealed where they lie."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kvstore.sealing import Seal
-from kvstore.tiers.base import Tier, TierStats
+from kvstore.tiers.base import Entry, Tier, TierStats
 
 
 class SealedTier:
@@ -22,8 +22,10 @@ class SealedTier:
         return self._tier.shared
 
     def get(self, tenant: str, key: str) -> bytes | None:
-        sealed = self._tier.get(tenant, key)
-        return None if sealed is None else self._seal.open(tenant, key, sealed)
+        return self._opened(tenant, key, self._tier.get(tenant, key))
+
+    def peek(self, tenant: str, key: str) -> bytes | None:
+        return self._opened(tenant, key, self._tier.peek(tenant, key))
 
     def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:
         self._tier.put(tenant, key, self._seal.seal(tenant, key, data), worth)
@@ -40,8 +42,14 @@ class SealedTier:
     def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
         self._tier.lease(tenant, keys, seconds)
 
+    def entries(self) -> Iterator[Entry]:
+        return self._tier.entries()
+
     def stats(self) -> TierStats:
         return self._tier.stats()
+
+    def _opened(self, tenant: str, key: str, sealed: bytes | memoryview | None) -> bytes | None:
+        return None if sealed is None else self._seal.open(tenant, key, sealed)
 
 
 __all__ = ["SealedTier"]

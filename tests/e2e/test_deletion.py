@@ -2,8 +2,10 @@
 
 from kv_folder import BOTH
 from preread_client import handbook_page
+from waiting import wait_until
 
 QUESTION = "On which extension does the lighthouse keeper of Marrow Point answer?"
+ELSEWHERE = "How many days of annual leave does everybody have?"
 PAGE = "# Lighthouse\n\nThe lighthouse keeper of Marrow Point answers on extension 734. The lamp is lit at dusk.\n"
 
 
@@ -62,6 +64,19 @@ def test_chunk_kv_that_another_document_shares_outlives_the_first(client, kv, te
     assert answer["cache"]["misses"] == []
     client.delete(second)
     assert [kv.readings(chunk) for chunk in theirs] == [set()] * len(theirs)
+
+
+def test_the_engines_prefix_cache_forgets_what_was_deleted(client, handbook, temporary):
+    def cached():
+        answer = client.ask(ELSEWHERE, cache="off", max_tokens=4)
+        assert answer["status"] != "no_answer"
+        return answer["usage"]["prefix_tokens"]
+
+    document_id = temporary("lighthouse.md", PAGE)
+    cached()
+    wait_until(cached, "an exact prompt is found in the prefix cache")
+    client.delete(document_id)
+    wait_until(lambda: cached() == 0, "the prefix cache is empty")
 
 
 def test_a_deleted_document_can_be_added_again(client, temporary):

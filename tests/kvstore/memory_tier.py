@@ -1,12 +1,12 @@
 """A tier in this process's memory, for tests of the store and as the third implementation of the tier contract."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from threading import Lock
 
 from kvstore.errors import TooLarge
 from kvstore.names import checked_key, checked_tenant
-from kvstore.tiers.base import TierStats
+from kvstore.tiers.base import Entry, TierStats
 
 
 class MemoryTier:
@@ -28,6 +28,10 @@ class MemoryTier:
             if data is not None:
                 self._entries.move_to_end(entry)
             return data
+
+    def peek(self, tenant: str, key: str) -> bytes | None:
+        with self._lock:
+            return self._entries.get(_entry(tenant, key))
 
     def put(self, tenant: str, key: str, data: bytes | memoryview, worth: float | None = None) -> None:
         entry = _entry(tenant, key)
@@ -55,6 +59,11 @@ class MemoryTier:
 
     def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
         pass
+
+    def entries(self) -> Iterator[Entry]:
+        with self._lock:
+            found = [Entry(tenant, key, len(data), None) for (tenant, key), data in self._entries.items()]
+        yield from found
 
     def stats(self) -> TierStats:
         with self._lock:

@@ -126,6 +126,7 @@ def test_a_hit_is_sealed_when_it_moves_into_a_sealed_tier(sealed, tmp_path, file
     lasting.put("t", KEY, DATA)
     store = ChunkStore([sealed, lasting])
     store.get("t", IDENTITY)
+    store.settle()
     assert SEAL.open("t", KEY, file.read_bytes()) == DATA
 
 
@@ -156,7 +157,9 @@ def test_the_next_tier_serves_what_does_not_open_and_it_is_sealed_anew(sealed, d
     disk.put("t", KEY, spoilt)
     lasting = DiskTier(tmp_path / "lasting", LIMIT)
     lasting.put("t", KEY, DATA)
-    found = ChunkStore([sealed, lasting]).get("t", IDENTITY)
+    store = ChunkStore([sealed, lasting])
+    found = store.get("t", IDENTITY)
+    store.settle()
     assert same_bits(found.blob.decode(LOSSLESS), make_kv())
     assert SEAL.open("t", KEY, file.read_bytes()) == DATA
 

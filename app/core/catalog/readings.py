@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, case, delete, func, or_, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from app.core.catalog.batches import batches
@@ -126,6 +126,30 @@ class Readings(Database):
         """
         return self._find(tenant, ids_hashes, orphans=True, excluding=excluding)
 
+    def ready_readings(self, after: tuple[str, str] = ("", ""), limit: int = 500) -> list[ReadingRecord]:
+        """Ready readings of every tenant by tenant and key, behind `after`.
+
+        Left out are those whose chunk only retired versions have: they are being removed.
+        """
+        chunk = select(StoredChunk.id).where(
+            StoredChunk.tenant == StoredReading.tenant, StoredChunk.ids_hash == StoredReading.ids_hash
+        )
+        name = tuple_(StoredReading.tenant, StoredReading.key)
+        query = (
+            select(StoredReading)
+            .where(name > after, StoredReading.state == ReadingState.READY)
+            .where(or_(~chunk.exists(), _in_live_version(chunk).exists()))
+            .order_by(StoredReading.tenant, StoredReading.key)
+            .limit(limit)
+        )
+        with self._read() as session:
+            return [_record(row) for row in session.scalars(query)]
+
+    def readings_lost(self, tenant: str, keys: Iterable[str]) -> None:
+        """The blobs of these ready readings are in no tier any more: they are wanted anew."""
+        wanted = {"state": ReadingState.WANTED, "n_tokens": 0, "bytes": 0, "updated_at": self._clock()}
+        self._update_all(tenant, keys, wanted, StoredReading.state == ReadingState.READY)
+
     def drop_readings(self, tenant: str, keys: Iterable[str]) -> int:
         """Forget these readings (their blobs are gone). Returns how many there were."""
         dropped = 0
@@ -147,12 +171,14 @@ class Readings(Database):
         with self._read() as session:
             return int(session.scalar(query) or 0)
 
-    def _update_all(self, tenant: str, keys: Iterable[str], values: dict[str, Any]) -> None:
+    def _update_all(
+        self, tenant: str, keys: Iterable[str], values: dict[str, Any], *conditions: ColumnElement[bool]
+    ) -> None:
         with self._write() as session:
             for batch in batches(keys):
                 session.execute(
                     update(StoredReading)
-                    .where(StoredReading.tenant == tenant, StoredReading.key.in_(batch))
+                    .where(StoredReading.tenant == tenant, StoredReading.key.in_(batch), *conditions)
                     .values(**values)
                 )
 
@@ -173,15 +199,10 @@ class Readings(Database):
     ) -> list[ReadingRecord]:
         query = select(StoredReading).where(StoredReading.tenant == tenant)
         if orphans:
-            shared = (
-                select(StoredChunk.id)
-                .join(StoredVersion, StoredVersion.id == StoredChunk.version_id)
-                .where(
-                    StoredChunk.tenant == tenant,
-                    StoredChunk.ids_hash == StoredReading.ids_hash,
-                    StoredVersion.state != VersionState.RETIRED,
-                )
+            chunk = select(StoredChunk.id).where(
+                StoredChunk.tenant == tenant, StoredChunk.ids_hash == StoredReading.ids_hash
             )
+            shared = _in_live_version(chunk)
             if excluding is not None:
                 shared = shared.where(StoredChunk.document_id != excluding)
             query = query.where(~shared.exists())
@@ -195,6 +216,13 @@ class Readings(Database):
             for batch in batches(values):
                 found += [_record(row) for row in session.scalars(query.where(column.in_(batch)))]
         return sorted(found, key=lambda record: record.key)
+
+
+def _in_live_version(chunk: Select[str]) -> Select[str]:
+    """Those of the chunks that some version has which is not retired."""
+    return chunk.join(StoredVersion, StoredVersion.id == StoredChunk.version_id).where(
+        StoredVersion.state != VersionState.RETIRED
+    )
 
 
 def _want(session: Session, wanted: Sequence[WantedReading], now: datetime) -> None:

@@ -17,6 +17,7 @@ COMMANDS = {
     "precompute",
     "status",
     "doctor",
+    "verify",
     "demo",
     "bench",
     "engine",

@@ -123,3 +123,42 @@ def test_more_hashes_than_a_statement_can_bear_are_looked_up(catalog: Catalog, l
     orphans = catalog.orphaned_keys(TENANT, iter(hashes))
     assert catalog.drop_readings(TENANT, (orphan.key for orphan in orphans)) == 1201
     assert catalog.readings(TENANT, hashes) == []
+
+
+def test_ready_readings_come_by_tenant_and_key_a_page_at_a_time(catalog: Catalog, library: Library) -> None:
+    document, wanted_ones = library.add("a.md"), sorted((wanted(text) for text in "abcde"), key=lambda one: one.key)
+    library.publish(document, *"abcde")
+    library.preread(document, *wanted_ones[:4])
+    catalog.claim(document.id, "worker", 60)
+    catalog.want_readings(document.id, "worker", wanted_ones)
+    shared = wanted("preamble")
+    other = replace(shared, tenant="another")
+    for reading in (shared, other):
+        catalog.want_preamble(reading)
+        catalog.reading_ready(reading.tenant, reading.key, 1, 1)
+    expected = [("another", other.key), *sorted((TENANT, reading.key) for reading in (*wanted_ones[:4], shared))]
+    found: list[tuple[str, str]] = []
+    while page := catalog.ready_readings(found[-1] if found else ("", ""), 2):
+        found += [(record.tenant, record.key) for record in page]
+    assert found == expected
+
+
+def test_readings_that_only_retired_versions_have_are_not_among_the_ready(catalog: Catalog, library: Library) -> None:
+    gone, kept = library.add("gone.md"), library.add("kept.md")
+    library.publish(gone, "own", "both")
+    library.publish(kept, "both")
+    library.preread(gone, wanted("own"), wanted("both"))
+    catalog.begin_delete(TENANT, gone.id)
+    assert [record.key for record in catalog.ready_readings()] == [wanted("both").key]
+
+
+def test_a_lost_reading_is_wanted_anew_and_only_if_it_was_ready(catalog: Catalog, document: Document) -> None:
+    ready, failed = wanted("text"), wanted("text", model="other model")
+    catalog.want_readings(document.id, "worker", [ready, failed])
+    catalog.reading_ready(TENANT, ready.key, 4, 100)
+    catalog.reading_failed(TENANT, failed.key, "The engine died.")
+    catalog.readings_lost(TENANT, [ready.key, failed.key])
+    records = {record.key: record for record in catalog.readings(TENANT, [ids_hash("text")])}
+    lost = records[ready.key]
+    assert (lost.state, lost.n_tokens, lost.bytes) == (ReadingState.WANTED, 0, 0)
+    assert records[failed.key].state is ReadingState.FAILED

@@ -54,6 +54,20 @@ def test_the_same_prompt_twice_gives_the_same_answer(rig: Rig, preamble: list[in
     assert outcomes(second) == ["memory", "memory"]
 
 
+def test_an_exact_prompt_is_found_in_the_prefix_cache_until_that_is_emptied(rig: Rig, preamble: list[int]) -> None:
+    chunks = [random_ids(seed, 90) for seed in (1, 2)]
+
+    def found() -> int:
+        answer = fuse(rig, preamble, *chunks, policy="exact")
+        assert answer.report is not None
+        return answer.report.prefix_tokens
+
+    assert found() == 0
+    assert found() > 90
+    assert rig.llm.reset_prefix_cache()
+    assert found() == 0
+
+
 def test_another_order_is_a_full_hit_too(rig: Rig, preamble: list[int]) -> None:
     chunks = [random_ids(seed, 90) for seed in (1, 2, 3)]
     rig.preread(preamble, *chunks)

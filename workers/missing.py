@@ -1,0 +1,56 @@
+"""The catalog against the tiers: what is known of a blob, and which blobs are missing.
+
+What all prompts share has readings of its own in the catalog, noted like a chunk's before it is made
+(`Readings.want_preamble`), so nothing that is pre-read is unknown.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from app.core.catalog import Catalog, DocumentState, ReadingRecord
+from kvstore.identity import BlobIdentity
+from kvstore.levels import at_all_levels
+from kvstore.tiers.base import Tier
+from kvstore.verification import absent
+
+_SERVING = (DocumentState.INDEXED, DocumentState.PREREAD)
+
+
+def is_known(catalog: Catalog, tenant: str, blob: BlobIdentity) -> bool:
+    """Whether the catalog has the reading that a blob of whatever level is of."""
+    readings = catalog.readings(tenant, [blob.ids_hash])
+    return blob.key in at_all_levels(reading.key for reading in readings)
+
+
+def missing_readings(catalog: Catalog, tiers: Sequence[Tier]) -> Iterator[list[ReadingRecord]]:
+    """Readings that are ready and in no tier at any level, a tenant's in each list. Raises: TierDown."""
+    after = ("", "")
+    while page := catalog.ready_readings(after):
+        for tenant, readings in groupby(page, key=lambda reading: reading.tenant):
+            gone = absent(tiers, tenant, [reading.key for reading in readings])
+            if gone:
+                # What was deleted while the tiers were asked is ready no more.
+                still = catalog.ready_readings(after, len(page))
+                yield [reading for reading in still if reading.tenant == tenant and reading.key in gone]
+        after = (page[-1].tenant, page[-1].key)
+
+
+def make_again(catalog: Catalog, missing: Sequence[ReadingRecord]) -> set[str]:
+    """Have these readings of one tenant made anew; returns the documents that wait to be pre-read for it.
+
+    What all prompts share is made with whichever document is pre-read next. Repair wakes the workers.
+    """
+    if not missing:
+        return set()
+    tenant = missing[0].tenant
+    catalog.readings_lost(tenant, [reading.key for reading in missing])
+    hashes = {reading.ids_hash for reading in missing}
+    sharing = catalog.sharing_documents(tenant, hashes)
+    documents = set().union(*sharing.values())
+    if hashes - sharing.keys():
+        serving = (d.id for d in catalog.published_documents(tenant) if d.state in _SERVING)
+        documents.update(list(serving)[:1])
+    return set(catalog.request_preread(tenant, documents))
+
+
+__all__ = ["is_known", "make_again", "missing_readings"]
