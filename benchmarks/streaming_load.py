@@ -90,8 +90,8 @@ class Loading:
             self._store.put(_TENANT, encode_blob(made_up_kv(shape, number), identity, codec))
         nothing = DecodedChunks(0)
         self.chooser = Chooser(self._store, nothing)
-        shapes = [(shape.kv_heads, shape.head_dim)] * shape.layers
-        self._fetcher = Fetcher(self._store, codecs, nothing, shapes, slice(0, shape.kv_heads), self.chooser)
+        shapes, every = [(shape.kv_heads, shape.head_dim)] * shape.layers, slice(0, shape.kv_heads)
+        self._fetcher = Fetcher(self._store, codecs, nothing, shapes, every, self.chooser, torch.bfloat16)
         self._pool = ThreadPoolExecutor(torch.get_num_threads())
 
     @property

@@ -21,6 +21,7 @@ from generator.arriving import Arriving, Begun, Fetched, Wanted
 from generator.choosing import Chooser
 from generator.decoding import Decoding
 from kvstore.blob import Blob
+from kvstore.codecs.base import sixteen_bits
 from kvstore.codecs.codecs import Codecs
 from kvstore.decoded import DecodedChunks
 from kvstore.errors import CorruptBlob, StaleProfile, TierDown
@@ -43,6 +44,7 @@ class Fetcher:
         shapes: (kv_heads, head_dim) of each of the model's layers, with the heads of all ranks.
         share: which of those heads this rank has; these alone are handed out and kept in memory.
         chooser: says at which levels each chunk is looked for.
+        dtype: what the model's pages hold. Blobs hold that, its 16-bit form, or float32.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Fetcher:
         shapes: Sequence[tuple[int, int]],
         share: slice,
         chooser: Chooser,
+        dtype: torch.dtype,
     ) -> None:
         self._store = store
         self._codecs = codecs
@@ -60,6 +63,7 @@ class Fetcher:
         self._shapes = list(shapes)
         self._share = share
         self._chooser = chooser
+        self._dtypes = {dtype, sixteen_bits(dtype), torch.float32}
         self._threads = torch.get_num_threads()
         self._fetching = ThreadPoolExecutor(1, "preread-fetch")
         self._decoding = ThreadPoolExecutor(self._threads, "preread-decode")
@@ -148,6 +152,8 @@ class Fetcher:
 
     def _prepare(self, blob: Blob) -> Decoding:
         """Raises: CorruptBlob where it is not this model's, StaleProfile."""
+        if not blob.dtypes <= self._dtypes:
+            raise CorruptBlob("It does not have this model's precision.")
         decoding = Decoding.of(blob, self._codecs.of(blob), self._share)
         if decoding.shapes != self._shapes:
             raise CorruptBlob("It does not have this model's shape.")

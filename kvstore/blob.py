@@ -104,6 +104,11 @@ class Blob:
     def decoded_bytes(self) -> int:
         return self._geometry.nbytes
 
+    @property
+    def dtypes(self) -> frozenset[torch.dtype]:
+        """Of keys and values."""
+        return frozenset({self._geometry.key_dtype, self._geometry.value_dtype})
+
     def check(self, expected: BlobIdentity) -> None:
         """Compare with what is wanted; see `BlobIdentity.check`. Raises: ForeignBlob."""
         self.identity.check(expected)

@@ -66,6 +66,7 @@ def kill_at_random(folder: Path, kills: int, seed: int, advance: Callable[[], No
     context.set_forkserver_preload([__name__])
     redis = KVRedis(folder, "3mb")
     disk = folder / "kv"
+    disk.mkdir()
     processes = [
         (role, _start(context, role, disk, redis.url, draw.getrandbits(32)))
         for role, count in _PROCESSES.items()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+import torch
 import xxhash
 
 from app.core.errors import PrereadError
@@ -85,6 +86,9 @@ def _look(store: ChunkStore, tier: Tier, codecs: Codecs, original: Original, kin
         findings.refused[kind] += 1
         if tier.contains(_TENANT, [original.identity.key]):
             findings.kept.append(kind)
+        return
+    if not found.blob.dtypes <= {torch.bfloat16, torch.float32}:  # as the engine refuses it
+        findings.refused[kind] += 1
         return
     try:
         kv = found.blob.decode(codecs.of(found.blob))

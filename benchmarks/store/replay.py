@@ -53,14 +53,15 @@ def replay(traffic: Traffic, cached: float, eviction: Eviction, advance: Callabl
     stored: set[Name] = set()
     saved = hits = 0.0
     clock = itertools.count(10**18, 10**7)  # a hundred requests a second
+    limit = int(sum(nbytes) * cached)
     with TemporaryDirectory() as folder:
-        index = DiskIndex(Path(folder) / "index.db", int(sum(nbytes) * cached), eviction, lambda: next(clock))
+        index = DiskIndex(Path(folder) / "index.db", limit, eviction, lambda: next(clock))
         for chunk in asked:
             name = (_TENANT, f"{chunk:064x}")
             if name in stored:
                 index.used(name)
                 saved, hits = saved + seconds[chunk], hits + 1
-            else:
+            elif nbytes[chunk] <= limit:
                 index.reserve(name, nbytes[chunk], seconds[chunk], stored.remove)
                 stored.add(name)
             advance()

@@ -26,7 +26,8 @@ def sample_identity(seed: int) -> BlobIdentity:
 
 
 def same_kv(a: ChunkKV, b: ChunkKV) -> bool:
-    return all(torch.equal(x, y) for x, y in zip(a.keys + a.values, b.keys + b.values, strict=True))
+    """Whether `a`, in the precision of `b`, is `b`."""
+    return all(torch.equal(x.to(y.dtype), y) for x, y in zip(a.keys + a.values, b.keys + b.values, strict=True))
 
 
 __all__ = ["same_kv", "sample_identity", "sample_kv"]

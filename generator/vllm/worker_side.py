@@ -72,7 +72,8 @@ class WorkerSide:
         shapes = [(kv_heads, layer.shape[1]) for layer in self.layers]
         budget = Budget(config.share_floor, config.share_ceiling)
         chooser = Chooser(store, decoded, config.load_deadline_seconds, lambda: budget.token_s)
-        self._fetcher = Fetcher(store, codecs, decoded, shapes, ranks.heads(kv_heads), chooser)
+        dtype = runner.kv_cache_dtype
+        self._fetcher = Fetcher(store, codecs, decoded, shapes, ranks.heads(kv_heads), chooser, dtype)
         self._prefetcher = Prefetcher(self._fetcher)
         self._capturer = Capturer(
             self.layers, block_size, config.fingerprint, Path(config.staging_dir), notes, ranks, kv_heads

@@ -1,9 +1,10 @@
 """Chunk KV is fetched in order and decoded in the background, a few layers at a time; what fails is a miss."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from stored_kv import (
     HEAD_DIM,
     HEADS,
@@ -22,6 +23,7 @@ from waiting import wait_until
 from generator.arriving import Wanted
 from generator.choosing import Chooser
 from generator.fetching import Fetcher
+from kvstore.chunk_kv import ChunkKV
 from kvstore.codecs.codecs import Codecs
 from kvstore.decoded import DecodedChunks
 from kvstore.errors import TierDown
@@ -60,7 +62,8 @@ def make(store: ChunkStore, decoded: DecodedChunks) -> Iterator[Make]:
     def fetcher(codecs: Codecs | None = None, share: slice = ALL, chooser: Chooser | None = None) -> Fetcher:
         shapes = [(HEADS, HEAD_DIM)] * LAYERS
         chooser = chooser or Chooser(store, decoded)
-        made.append(Fetcher(store, codecs or Codecs(Profiles([])), decoded, shapes, share, chooser))
+        codecs = codecs or Codecs(Profiles([]))
+        made.append(Fetcher(store, codecs, decoded, shapes, share, chooser, torch.bfloat16))
         return made[-1]
 
     yield fetcher
@@ -168,6 +171,38 @@ def test_chunk_kv_of_another_shape_is_dropped(store: ChunkStore, make: Make) -> 
     assert not store.contains(TENANT, [ONE.key])
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_chunk_kv_of_another_precision_is_dropped(store: ChunkStore, make: Make, dtype: torch.dtype) -> None:
+    """The same bytes are other values; what an engine in bfloat16 finds is that, or the preamble in float32."""
+    kv = sample_kv()
+    put_kv(store, ONE, ChunkKV(*(tuple(each.to(dtype) for each in part) for part in (kv.keys, kv.values))))
+    (arriving,) = make().fetch(TENANT, [want(ONE)])
+    assert arriving.whole().reason == (StoreMiss.CORRUPT if dtype is torch.float16 else None)
+
+
+def test_what_is_about_to_be_fetched_is_leased_first(tmp_path: Path, decoded: DecodedChunks) -> None:
+    leased: list[set[str]] = []
+
+    class Leasing(DiskTier):
+        def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+            leased.append(set(keys))
+            super().lease(tenant, keys, seconds)
+
+        def get(self, tenant: str, key: str) -> bytes | None:
+            assert leased, "nothing is read before it is leased"
+            return super().get(tenant, key)
+
+    store = ChunkStore([Leasing(tmp_path, 10**7)])
+    put_kv(store, ONE, sample_kv())
+    shapes = [(HEADS, HEAD_DIM)] * LAYERS
+    codecs, chooser = Codecs(Profiles([])), Chooser(store, decoded)
+    fetcher = Fetcher(store, codecs, decoded, shapes, ALL, chooser, torch.bfloat16)
+    (arriving,) = fetcher.fetch(TENANT, [want(ONE)])
+    assert arriving.whole().kv is not None
+    assert ONE.key in leased[0]
+    fetcher.close()
+
+
 def test_what_is_deleted_while_it_is_decoded_is_not_kept_in_memory(
     store: ChunkStore, decoded: DecodedChunks, make: Make
 ) -> None:
@@ -232,7 +267,7 @@ def test_a_tier_that_is_down_is_told_from_an_absent_blob(decoded: DecodedChunks,
 
     down = ChunkStore([Down(tmp_path / "down", 10**6)])
     shapes = [(HEADS, HEAD_DIM)] * LAYERS
-    fetcher = Fetcher(down, Codecs(Profiles([])), decoded, shapes, ALL, Chooser(down, decoded))
+    fetcher = Fetcher(down, Codecs(Profiles([])), decoded, shapes, ALL, Chooser(down, decoded), torch.bfloat16)
     (arriving,) = fetcher.fetch(TENANT, [want(ONE)])
     assert arriving.found().reason == StoreMiss.TIER_DOWN
     fetcher.close()
