@@ -86,15 +86,14 @@ class DiskTier:
                     temporary.write_bytes(data)
                     now = self._clock_ns()
                     os.utime(temporary, ns=(now, now))
-            except OSError:
-                self._recount((tenant, key), path)
-                raise
+            finally:
+                self._index.recount((tenant, key), lambda: _size(path))
 
     def delete(self, tenant: str, key: str) -> bool:
-        self._path(tenant, key)
+        path = self._path(tenant, key)
         with self._answering():
-            found = self._remove((tenant, key))
-            self._index.forget((tenant, key))
+            found = _unlink(path)
+            self._index.recount((tenant, key), lambda: _size(path))
         return found
 
     def contains(self, tenant: str, keys: Iterable[str]) -> set[str]:
@@ -131,14 +130,6 @@ class DiskTier:
 
     def _remove(self, name: Name) -> bool:
         return _unlink(self._path(*name))
-
-    def _recount(self, name: Name, path: Path) -> None:
-        """After a write that failed: what was there before it is there still."""
-        size = _size(path)
-        if size is None:
-            self._index.forget(name)
-        else:
-            self._index.reserve(name, size, size, self._remove)
 
     def _expired(self, written_ns: int) -> bool:
         return bool(self._ttl_ns) and written_ns < self._clock_ns() - self._ttl_ns

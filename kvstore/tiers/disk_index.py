@@ -24,10 +24,14 @@ CREATE TABLE entries (
     PRIMARY KEY (tenant, key)
 ) WITHOUT ROWID;
 CREATE INDEX by_priority ON entries (priority, used_ns);
+CREATE INDEX by_lease ON entries (leased_until_ns);
 CREATE TABLE folder (bytes INTEGER, entries INTEGER, floor REAL, eviction TEXT);
 INSERT INTO folder VALUES (0, 0, 0.0, '');
 CREATE TRIGGER came AFTER INSERT ON entries BEGIN
     UPDATE folder SET bytes = bytes + new.bytes, entries = entries + 1;
+END;
+CREATE TRIGGER changed AFTER UPDATE OF bytes ON entries BEGIN
+    UPDATE folder SET bytes = bytes + new.bytes - old.bytes;
 END;
 CREATE TRIGGER went AFTER DELETE ON entries BEGIN
     UPDATE folder SET bytes = bytes - old.bytes, entries = entries - 1;
@@ -73,21 +77,28 @@ class DiskIndex:
 
         Args:
             worth: what a hit saves, in any unit that all entries share.
-        Raises: TooLarge where readers hold what would have to go.
+        Raises: TooLarge, with nothing removed, where readers hold what would have to go.
         """
         with self._lock, self._writing():
             self._flush()
             now = self._clock_ns()
             uses = self._forget(name)
+            if self._leased_bytes(now) + nbytes > self._limit_bytes:
+                raise TooLarge(f"There is no room for {nbytes} bytes: too much is being read.", "Store it later.")
             self._make_room(nbytes, now, remove)
-            self._database.execute(
-                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, 0, 0)", (*name, nbytes, worth, max(uses, 1), now)
-            )
-            self._set_priority(name)
+            self._insert(name, nbytes, worth, max(uses, 1), now)
 
-    def forget(self, name: Name) -> None:
+    def recount(self, name: Name, size: Callable[[], int | None]) -> None:
+        """Bring one entry in line with its file. `size` looks at it while no other process is at the index, so that the
+        last of several writers of one blob leaves what is true."""
         with self._lock, self._writing():
-            self._forget(name)
+            nbytes = size()
+            if nbytes is None:
+                self._forget(name)
+            elif self._database.execute("SELECT 1 FROM entries WHERE tenant = ? AND key = ?", name).fetchone():
+                self._database.execute("UPDATE entries SET bytes = ? WHERE tenant = ? AND key = ?", (nbytes, *name))
+            else:
+                self._insert(name, nbytes, nbytes, 1, self._clock_ns())
 
     def used(self, name: Name) -> None:
         """Note a hit. Notes are written a few at a time."""
@@ -95,8 +106,13 @@ class DiskIndex:
             now = self._clock_ns()
             self._uses.append((now, *name))
             if len(self._uses) >= _BUFFERED_USES or now - self._flushed_ns > _BUFFERED_NS:
-                with self._writing():
-                    self._flush()
+                try:
+                    with self._writing():
+                        self._flush()
+                finally:
+                    # What cannot be written now must not pile up, nor be tried at every hit.
+                    self._uses.clear()
+                    self._flushed_ns = now
 
     def lease(self, names: Iterable[Name], seconds: float) -> None:
         """Evict none of these for so long; a longer lease stays."""
@@ -122,10 +138,7 @@ class DiskIndex:
                     self._forget(name)
             for name in files.keys() - self._names():
                 nbytes, written_ns = files[name]
-                self._database.execute(
-                    "INSERT INTO entries VALUES (?, ?, ?, ?, 1, ?, 0, 0)", (*name, nbytes, nbytes, written_ns)
-                )
-                self._set_priority(name)
+                self._insert(name, nbytes, nbytes, 1, written_ns)
             self._make_room(0, self._clock_ns(), remove)
 
     def totals(self) -> tuple[int, int]:
@@ -150,6 +163,12 @@ class DiskIndex:
     def _names(self) -> set[Name]:
         return set(self._database.execute("SELECT tenant, key FROM entries").fetchall())
 
+    def _insert(self, name: Name, nbytes: int, worth: float, uses: int, used_ns: int) -> None:
+        self._database.execute(
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, 0, 0)", (*name, nbytes, worth, uses, used_ns)
+        )
+        self._set_priority(name)
+
     def _forget(self, name: Name) -> int:
         """How often the entry was used; 0: there was none."""
         row = self._database.execute("SELECT uses FROM entries WHERE tenant = ? AND key = ?", name).fetchone()
@@ -157,13 +176,12 @@ class DiskIndex:
         return row[0] if row else 0
 
     def _make_room(self, nbytes: int, now: int, remove: Callable[[Name], object]) -> None:
+        """As far as leases allow."""
         total: int = self._database.execute("SELECT bytes FROM folder").fetchone()[0]
         while total + nbytes > self._limit_bytes:
             least = self._database.execute(_LEAST_VALUABLE, (now,)).fetchall()
             if not least:
-                raise TooLarge(
-                    f"There is no room for {nbytes} bytes: all else is being read.", "It may be stored later."
-                )
+                return
             for tenant, key, size, priority in least:
                 if total + nbytes <= self._limit_bytes:
                     break
@@ -173,6 +191,11 @@ class DiskIndex:
                 total -= size
                 if self._eviction is Eviction.VALUE:
                     self._database.execute("UPDATE folder SET floor = max(floor, ?)", (priority,))
+
+    def _leased_bytes(self, now: int) -> int:
+        query = "SELECT ifnull(sum(bytes), 0) FROM entries WHERE leased_until_ns > ?"
+        leased: int = self._database.execute(query, (now,)).fetchone()[0]
+        return leased
 
     def _set_priority(self, name: Name) -> None:
         self._database.execute(_SET_PRIORITY[self._eviction], name)

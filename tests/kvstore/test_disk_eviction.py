@@ -104,10 +104,12 @@ def test_nothing_is_evicted_under_a_lease_and_all_after_it(tmp_path):
     tier.lease("t", [A], 1)  # the longer one stays
     tier.put("t", C, b"c" * 40)
     assert tier.contains("t", [A, B, C]) == {A, C}
+    tier.put("t", B, b"b" * 20)
     tier.lease("t", [C], 10)
     with pytest.raises(TooLarge, match="being read"):
         tier.put("t", D, b"d" * 40)
-    assert tier.contains("t", [A, C, D]) == {A, C}
+    assert tier.contains("t", [A, B, C, D]) == {A, B, C}
+    assert DiskTier(tmp_path, 50, clock).contains("t", [A, B, C]) == {A, C}, "a lower limit waits for the leases"
     clock.now += 11 * SECOND
     tier.put("t", D, b"d" * 80)
     assert tier.contains("t", [A, C, D]) == {D}
@@ -188,6 +190,9 @@ def test_a_use_that_cannot_be_noted_is_a_hit_all_the_same(tmp_path, caplog):
     clock.now += 2 * SECOND
     assert tier.get("t", A) == b"kept"
     assert "not noted" in caplog.text
+    caplog.clear()
+    assert tier.get("t", A) == b"kept"
+    assert "not noted" not in caplog.text, "uses that cannot be noted do not pile up"
     with pytest.raises(TierDown):
         tier.put("t", B, b"x")
 
