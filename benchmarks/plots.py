@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _INCHES = (8, 5)
+_MARKERS = "os^v"
 
 
 def check_plot(path: Path | None) -> None:
@@ -27,10 +28,12 @@ def check_plot(path: Path | None) -> None:
 def plot_lines(path: Path, lines: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str, title: str) -> None:
     """One line through its points for each entry of `lines`; the y axis is logarithmic."""
     figure, axes = _empty(x, y, title)
-    for name, points in lines.items():
-        axes.plot([at for at, _ in points], [value for _, value in points], marker="o", label=name)
+    for number, (name, points) in enumerate(lines.items()):
+        at, values = [at for at, _ in points], [value for _, value in points]
+        # Colours repeat after ten lines: then the marker tells.
+        axes.plot(at, values, marker=_MARKERS[number // 10 % len(_MARKERS)], label=name)
     axes.set_yscale("log")
-    axes.legend()
+    figure.legend(loc="outside right upper")
     figure.savefig(path)
 
 
