@@ -30,6 +30,8 @@ class LinkedTier:
 
     name = "link"
     shared = True
+    writable = True
+    slow = False
 
     def __init__(self, link: Link) -> None:
         self.link = link
@@ -56,7 +58,10 @@ class LinkedTier:
     def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
         return {key: len(self._blobs[tenant, key]) for key in keys if (tenant, key) in self._blobs}
 
-    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+    def lease(self, tenant: str, keys: Iterable[str], reader: str, seconds: float) -> None:
+        pass
+
+    def release(self, reader: str) -> None:
         pass
 
     def entries(self) -> Iterator[Entry]:

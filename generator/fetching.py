@@ -33,6 +33,7 @@ from kvstore.store import ChunkStore, Hit
 log = logging.getLogger(__name__)
 
 _LEASE_SECONDS = 30.0  # what a question waits for at most, and more
+_ABSENT = Fetched(None, reason=StoreMiss.ABSENT)
 
 
 class Fetcher:
@@ -71,10 +72,24 @@ class Fetcher:
     def fetch(self, tenant: str, wanted: Sequence[Wanted]) -> list[Arriving]:
         """Begin to fetch, for each segment, the first of its identities that the store has whole."""
         levels = self._chooser.begin(tenant, wanted)
-        keys = {identity.key for each in wanted for identity in each.identities}
-        if keys:
-            self._fetching.submit(self._lease, tenant, keys)
-        return [self._arriving(tenant, each, partial(levels.of, number)) for number, each in enumerate(wanted)]
+        held = [self._held(tenant, each.identities[0]) if each.identities else None for each in wanted]
+        keys = {
+            identity.key
+            for each, found in zip(wanted, held, strict=True)
+            if found is None
+            for identity in each.identities
+        }
+        if not keys:
+            return [Arriving.at_once(found or _ABSENT) for found in held]
+        leased = self._fetching.submit(self._lease, tenant, keys)
+        arriving = [
+            Arriving.at_once(found or _ABSENT)
+            if found is not None or not each.identities
+            else Arriving(self._fetching.submit(self._first, tenant, each.identities, partial(levels.of, number)))
+            for number, (each, found) in enumerate(zip(wanted, held, strict=True))
+        ]
+        self._fetching.submit(self._release, leased)  # behind them, on the one thread that fetches
+        return arriving
 
     def purge(self, tenant: str, keys: list[str]) -> None:
         """Forget chunk KV here and in the store. Raises TierDown when a tier does not answer."""
@@ -85,26 +100,27 @@ class Fetcher:
         self._fetching.shutdown(cancel_futures=True)
         self._decoding.shutdown()
 
-    def _lease(self, tenant: str, keys: set[str]) -> None:
+    def _lease(self, tenant: str, keys: set[str]) -> str | None:
         try:
-            self._store.lease(tenant, keys, _LEASE_SECONDS)
+            return self._store.lease(tenant, keys, _LEASE_SECONDS)
         except Exception:
             log.exception("what is about to be fetched is not leased")
+            return None
 
-    def _arriving(self, tenant: str, wanted: Wanted, levels: Callable[[], Sequence[Level]]) -> Arriving:
-        if not wanted.identities:
-            return Arriving.at_once(Fetched(None, reason=StoreMiss.ABSENT))
-        held = self._held(tenant, wanted.identities[0])
-        if held is not None:
-            return Arriving.at_once(held)
-        return Arriving(self._fetching.submit(self._first, tenant, wanted.identities, levels))
+    def _release(self, leased: Future[str | None]) -> None:
+        reader = leased.result()
+        try:
+            if reader is not None:
+                self._store.release(reader)
+        except Exception:
+            log.exception("a lease lasts until its time is up")
 
     def _held(self, tenant: str, identity: BlobIdentity) -> Fetched | None:
         kv = self._decoded.get(tenant, identity)
         return None if kv is None else Fetched(kv, identity.reading, self._decoded.name)
 
     def _first(self, tenant: str, identities: Sequence[BlobIdentity], choose: Callable[[], Sequence[Level]]) -> Begun:
-        begun = Begun(Fetched(None, reason=StoreMiss.ABSENT))
+        begun = Begun(_ABSENT)
         try:
             levels = choose()
             if not levels:

@@ -9,10 +9,11 @@ What the store hands out is whole and is what was asked for; all else is a miss.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from app.core.ids import new_id
 from kvstore.blob import Blob
 from kvstore.errors import CorruptBlob, ForeignBlob, TierDown, TooLarge
 from kvstore.identity import BlobIdentity
@@ -23,7 +24,7 @@ from kvstore.write_behind import WriteBehind
 
 logger = logging.getLogger(__name__)
 
-_WAITING_PROMOTIONS = 8  # whole blobs; while so many wait, more would only fill memory
+_WAITING_WRITES = 8  # whole blobs; while so many wait, more would only fill memory
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,13 @@ class ChunkStore:
 
     def __init__(self, tiers: Sequence[Tier]) -> None:
         self._tiers = tuple(tiers)
-        self._behind = WriteBehind(_WAITING_PROMOTIONS)
+        self._behind = WriteBehind(_WAITING_WRITES)
 
     def get(self, tenant: str, expected: BlobIdentity) -> Hit | Miss:
         """The blob of `expected`, compared with it and checked by every checksum.
 
-        A corrupt or foreign blob is dropped from its tier and the next tier asked. A hit is copied into those tiers
-        before it that had none, a moment later: `settle` waits for that.
+        A corrupt or foreign blob is dropped from its tier and the next tier asked. A hit is copied into those writable
+        tiers before it that had none, a moment later: `settle` waits for that.
 
         Raises: BadName for a tenant that is not spelled as one.
         """
@@ -75,31 +76,42 @@ class ChunkStore:
                 continue
             if isinstance(found, Blob):
                 for faster in without:
-                    self._behind.submit(partial(_promote, found, tier, faster, tenant))
+                    self._behind.submit((tenant, expected.key), partial(_promote, found, tier, faster, tenant))
                 return Hit(found, tier.name)
-            without.append(tier)
+            if tier.writable:
+                without.append(tier)
             reason = found if found is StoreMiss.CORRUPT else reason
         return Miss(reason)
 
     def settle(self) -> None:
-        """Wait until what was found so far is copied into faster tiers."""
+        """Wait until what was found so far is copied into faster tiers, and what was put has reached the slow ones."""
         self._behind.settle()
 
-    def put(self, tenant: str, data: bytes) -> tuple[str, ...]:
+    def put(self, tenant: str, data: bytes, fence: Callable[[], object] = lambda: None) -> tuple[str, ...]:
         """Store a blob under the key in its header, in every tier that other processes share.
 
-        Returns: the names of the tiers that took it, at least one.
+        Once a tier has it, the slow ones get it a moment later: `settle` waits for that.
+
+        Args:
+            fence: called right before each write. What it raises, the writer's right to write having ended, comes out
+                of here, or keeps the write that nobody waits for from being made.
+        Returns: the names of the tiers that have taken it by now, at least one.
         Raises: CorruptBlob; TierDown or TooLarge when no tier took it; BadName.
         """
         blob = Blob.parse(data)
         blob.verify()
+        name = tenant, blob.identity.key
+        self._behind.cancel([name])  # it would come after this one, which replaces it
         taken: list[str] = []
         refusal: TierDown | TooLarge = TierDown("There is no shared tier to store to.", "Set PREREAD_KV_DISK_BYTES.")
         for tier in self._tiers:
             if not tier.shared:
                 tier.delete(tenant, blob.identity.key)  # it may hold the blob that this one replaces
                 continue
+            if taken and tier.slow and self._behind.submit(name, partial(_follow, blob, tier, tenant, fence)):
+                continue
             try:
+                fence()
                 tier.put(tenant, blob.identity.key, data, _worth(blob))
                 taken.append(tier.name)
             except (TierDown, TooLarge) as error:
@@ -117,6 +129,7 @@ class ChunkStore:
         Raises: TierDown after all other tiers have deleted: call again when it is back. BadName.
         """
         stored = at_all_levels(keys)
+        self._behind.cancel((tenant, name) for name in stored)
         found: set[str] = set()
         down: TierDown | None = None
         for tier in reversed(self._tiers):  # the order `_promote` relies on
@@ -161,14 +174,27 @@ class ChunkStore:
             missing -= here.keys()
         return found
 
-    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
-        """Have nothing of the chunks of `keys` evicted for so long; tiers that do not answer are passed over."""
+    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> str:
+        """Have nothing of the chunks of `keys` evicted for so long; tiers that do not answer are passed over.
+
+        Returns: what `release` ends it by.
+        """
+        reader = new_id("read")
         stored = at_all_levels(keys)
         for tier in self._tiers:
             try:
-                tier.lease(tenant, stored, seconds)
+                tier.lease(tenant, stored, reader, seconds)
             except TierDown as error:
                 logger.warning("No lease from the %s tier: %s", tier.name, error)
+        return reader
+
+    def release(self, reader: str) -> None:
+        """End a lease. A tier that does not answer keeps it until its time is up."""
+        for tier in self._tiers:
+            try:
+                tier.release(reader)
+            except TierDown as error:
+                logger.warning("The %s tier keeps a lease until its time is up: %s", tier.name, error)
 
     def stats(self) -> tuple[TierStats, ...]:
         """Of the tiers that answer."""
@@ -196,9 +222,26 @@ def _look(tier: Tier, tenant: str, expected: BlobIdentity) -> Blob | StoreMiss:
         blob.verify()
     except (CorruptBlob, ForeignBlob) as error:
         logger.warning("Dropping %s of %s from the %s tier: %s", expected.key, tenant, tier.name, error)
-        tier.delete(tenant, expected.key)
+        _drop(tier, tenant, expected.key)
         return StoreMiss.CORRUPT
     return blob
+
+
+def _drop(tier: Tier, tenant: str, key: str) -> None:
+    try:
+        tier.delete(tenant, key)
+    except TierDown as error:
+        logger.warning("It is still in the %s tier: %s", tier.name, error)
+
+
+def _follow(blob: Blob, slow: Tier, tenant: str, fence: Callable[[], object]) -> None:
+    """The write that `put` did not wait for."""
+    key = blob.identity.key
+    try:
+        fence()
+        slow.put(tenant, key, blob.data, _worth(blob))
+    except (TierDown, TooLarge) as error:
+        logger.warning("The %s tier did not store %s: %s", slow.name, key, error)
 
 
 def _promote(blob: Blob, source: Tier, faster: Tier, tenant: str) -> None:

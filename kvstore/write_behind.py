@@ -1,7 +1,7 @@
 """Writes that nobody waits for."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
@@ -14,18 +14,18 @@ class WriteBehind:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = Lock()
-        self._waiting: set[Future[None]] = set()
+        self._waiting: dict[Future[None], Hashable] = {}
         self._thread: ThreadPoolExecutor | None = None
 
-    def submit(self, work: Callable[[], None]) -> bool:
-        """Whether it will be done."""
+    def submit(self, name: Hashable, work: Callable[[], None]) -> bool:
+        """Whether it will be done. `name` says what it writes."""
         with self._lock:
             if len(self._waiting) >= self._most:
                 return False
             # Not before: a process may fork between being set up and reading its first blob.
             self._thread = self._thread or ThreadPoolExecutor(1, "preread-write-behind")
             future = self._thread.submit(_logged, work)
-            self._waiting.add(future)
+            self._waiting[future] = name
         future.add_done_callback(self._done)
         return True
 
@@ -35,9 +35,16 @@ class WriteBehind:
             waiting = list(self._waiting)
         wait(waiting)
 
+    def cancel(self, names: Iterable[Hashable]) -> None:
+        """Leave out what has not begun of these, and wait for what has."""
+        unwanted = set(names)
+        with self._lock:
+            found = [future for future, name in self._waiting.items() if name in unwanted]
+        wait([future for future in found if not future.cancel()])
+
     def _done(self, future: Future[None]) -> None:
         with self._lock:
-            self._waiting.discard(future)
+            del self._waiting[future]
 
 
 def _logged(work: Callable[[], None]) -> None:

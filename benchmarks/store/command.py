@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,8 +47,7 @@ def store(
     """Damage blobs, kill processes, look chunks up, and replay requests against both evictions."""
     check_plot(plot)
     zipf = [float(exponent) for exponent in exponents.split(",")]
-    logging.getLogger("kvstore").setLevel(logging.ERROR)  # each damaged blob and each kill would be a line
-    with Progress(console=Console(stderr=True)) as progress:
+    with Progress(console=Console(stderr=True)) as progress, _errors_alone():
         bar = progress.add_task("store", total=kills + len(zipf) * len(Eviction) * requests)
         result = {
             **provenance(get_settings().model, "bfloat16"),
@@ -65,6 +65,18 @@ def store(
         return
     for table in store_tables(result):
         Console().print(table)
+
+
+@contextmanager
+def _errors_alone() -> Iterator[None]:
+    """Each damaged blob and each kill would be a line of the log."""
+    logger = logging.getLogger("kvstore")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _mutations(count: int, seed: int) -> dict[str, Any]:

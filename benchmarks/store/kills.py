@@ -138,12 +138,14 @@ def _read(disk: Path, redis_url: str, seed: int) -> None:
     store, draw, codecs = _store(disk, redis_url), random.Random(seed), Codecs(Profiles([]))  # noqa: S311
     while True:
         numbers = draw.sample(range(_NUMBERS), 6)
-        store.lease(_TENANT, [sample_identity(number).key for number in numbers[:2]], _LEASE_SECONDS)
+        reader = store.lease(_TENANT, [sample_identity(number).key for number in numbers[:2]], _LEASE_SECONDS)
         store.contains(_TENANT, [sample_identity(number).key for number in numbers])
         for number in numbers:
             found = store.get(_TENANT, sample_identity(number))
             if isinstance(found, Hit) and not same_kv(found.blob.decode(codecs.of(found.blob)), _kv(number)):
                 (disk.parent / f"{number}.{_WRONG}").touch()
+        if draw.random() < 0.5:  # the others end by themselves
+            store.release(reader)
 
 
 _ROLES = {"writer": _write, "reader": _read}

@@ -39,6 +39,14 @@ class Tier(Protocol):
     def shared(self) -> bool:
         """Whether other processes find what is put here."""
 
+    @property
+    def writable(self) -> bool:
+        """Whether this process may put and delete here; where it may not, both raise TierDown."""
+
+    @property
+    def slow(self) -> bool:
+        """Whether a worker should not wait for a write here."""
+
     def get(self, tenant: str, key: str) -> bytes | memoryview | None:
         """The bytes last put, or None. Raises: CorruptBlob from a tier that seals, for what does not open."""
 
@@ -60,8 +68,14 @@ class Tier(Protocol):
     def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
         """Bytes of those of `keys` that `get` would find, leaving their age as it is."""
 
-    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
-        """Evict none of `keys` for so long, where the tier itself says what goes."""
+    def lease(self, tenant: str, keys: Iterable[str], reader: str, seconds: float) -> None:
+        """Evict none of `keys` for so long, or until `release`, where the tier itself says what goes.
+
+        reader: any name that no other reader has at the time.
+        """
+
+    def release(self, reader: str) -> None:
+        """End the reader's leases."""
 
     def entries(self) -> Iterator[Entry]:
         """Everything that `get` would find, of all tenants, a few at a time.

@@ -36,6 +36,8 @@ class DiskTier:
 
     name = "disk"
     shared = True
+    writable = True
+    slow = False
 
     def __init__(
         self,
@@ -106,9 +108,13 @@ class DiskTier:
             found = {key: self._live_size(f"{folder}/{checked_key(key)[:2]}/{key}.kv") for key in keys}
         return {key: size for key, size in found.items() if size is not None}
 
-    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+    def lease(self, tenant: str, keys: Iterable[str], reader: str, seconds: float) -> None:
         with self._answering():
-            self._index.lease([(tenant, checked_key(key)) for key in keys], seconds)
+            self._index.lease([(tenant, checked_key(key)) for key in keys], reader, seconds)
+
+    def release(self, reader: str) -> None:
+        with self._answering():
+            self._index.release(reader)
 
     def entries(self) -> Iterator[Entry]:
         with self._answering():

@@ -11,20 +11,23 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
-from kvstore.errors import TooLarge
+from kvstore.errors import TierDown
 from kvstore.eviction import Eviction
 
 Name: TypeAlias = tuple[str, str]
 """Tenant and key."""
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
+DROP TABLE IF EXISTS entries;
+DROP TABLE IF EXISTS folder;
 CREATE TABLE entries (
-    tenant TEXT, key TEXT, bytes INTEGER, worth REAL, uses INTEGER, used_ns INTEGER, leased_until_ns INTEGER, priority,
+    tenant TEXT, key TEXT, bytes INTEGER, worth REAL, uses INTEGER, used_ns INTEGER, priority,
     PRIMARY KEY (tenant, key)
 ) WITHOUT ROWID;
 CREATE INDEX by_priority ON entries (priority, used_ns);
-CREATE INDEX by_lease ON entries (leased_until_ns);
+CREATE TABLE leases (tenant TEXT, key TEXT, reader TEXT, until_ns INTEGER, PRIMARY KEY (tenant, key, reader));
+CREATE INDEX by_reader ON leases (reader);
 CREATE TABLE folder (bytes INTEGER, entries INTEGER, floor REAL, eviction TEXT);
 INSERT INTO folder VALUES (0, 0, 0.0, '');
 CREATE TRIGGER came AFTER INSERT ON entries BEGIN
@@ -37,8 +40,14 @@ CREATE TRIGGER went AFTER DELETE ON entries BEGIN
     UPDATE folder SET bytes = bytes - old.bytes, entries = entries - 1;
 END;
 """
+_LEASED = "SELECT tenant, key FROM leases WHERE until_ns > ?"
 _LEAST_VALUABLE = """
-SELECT tenant, key, bytes, priority FROM entries WHERE leased_until_ns <= ? ORDER BY priority, used_ns LIMIT 64
+SELECT tenant, key, bytes, priority FROM entries
+WHERE (tenant, key) NOT IN (SELECT tenant, key FROM leases WHERE until_ns > ?) ORDER BY priority, used_ns LIMIT 64
+"""
+_LEASED_BYTES = """
+SELECT ifnull(sum(bytes), 0) FROM entries
+WHERE (tenant, key) IN (SELECT tenant, key FROM leases WHERE until_ns > ?)
 """
 _SET_PRIORITIES = {
     Eviction.LRU: "UPDATE entries SET priority = used_ns",
@@ -77,14 +86,14 @@ class DiskIndex:
 
         Args:
             worth: what a hit saves, in any unit that all entries share.
-        Raises: TooLarge, with nothing removed, where readers hold what would have to go.
+        Raises: TierDown, with nothing removed, while readers hold what would have to go.
         """
         with self._lock, self._writing():
             self._flush()
             now = self._clock_ns()
             uses = self._forget(name)
             if self._leased_bytes(now) + nbytes > self._limit_bytes:
-                raise TooLarge(f"There is no room for {nbytes} bytes: too much is being read.", "Store it later.")
+                raise TierDown(f"There is no room for {nbytes} bytes now: too much is being read.", "Store it later.")
             self._make_room(nbytes, now, remove)
             self._insert(name, nbytes, worth, max(uses, 1), now)
 
@@ -114,14 +123,19 @@ class DiskIndex:
                     self._uses.clear()
                     self._flushed_ns = now
 
-    def lease(self, names: Iterable[Name], seconds: float) -> None:
-        """Evict none of these for so long; a longer lease stays."""
-        until = self._clock_ns() + int(seconds * 1e9)
+    def lease(self, names: Iterable[Name], reader: str, seconds: float) -> None:
+        """Evict none of these for so long, or until the reader releases them."""
+        now = self._clock_ns()
+        until = now + int(seconds * 1e9)
         with self._lock, self._writing():
+            self._database.execute("DELETE FROM leases WHERE until_ns <= ?", (now,))
             self._database.executemany(
-                "UPDATE entries SET leased_until_ns = max(leased_until_ns, ?) WHERE tenant = ? AND key = ?",
-                [(until, *name) for name in names],
+                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?)", [(*name, reader, until) for name in names]
             )
+
+    def release(self, reader: str) -> None:
+        with self._lock, self._writing():
+            self._database.execute("DELETE FROM leases WHERE reader = ?", (reader,))
 
     def reconcile(self, files: Mapping[Name, tuple[int, int]], remove: Callable[[Name], object]) -> None:
         """Bring the index in line with the bytes and nanoseconds since 1970 of the files there are.
@@ -148,11 +162,9 @@ class DiskIndex:
         return entries, nbytes
 
     def leased(self) -> int:
-        """How many entries a reader holds."""
+        """How many names readers hold."""
         with self._lock:
-            query = "SELECT count(*) FROM entries WHERE leased_until_ns > ?"
-            count: int = self._database.execute(query, (self._clock_ns(),)).fetchone()[0]
-        return count
+            return len(set(self._database.execute(_LEASED, (self._clock_ns(),)).fetchall()))
 
     def close(self) -> None:
         with self._lock:
@@ -165,7 +177,7 @@ class DiskIndex:
 
     def _insert(self, name: Name, nbytes: int, worth: float, uses: int, used_ns: int) -> None:
         self._database.execute(
-            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, 0, 0)", (*name, nbytes, worth, uses, used_ns)
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, 0)", (*name, nbytes, worth, uses, used_ns)
         )
         self._set_priority(name)
 
@@ -193,8 +205,7 @@ class DiskIndex:
                     self._database.execute("UPDATE folder SET floor = max(floor, ?)", (priority,))
 
     def _leased_bytes(self, now: int) -> int:
-        query = "SELECT ifnull(sum(bytes), 0) FROM entries WHERE leased_until_ns > ?"
-        leased: int = self._database.execute(query, (now,)).fetchone()[0]
+        leased: int = self._database.execute(_LEASED_BYTES, (now,)).fetchone()[0]
         return leased
 
     def _set_priority(self, name: Name) -> None:

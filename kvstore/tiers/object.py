@@ -59,6 +59,8 @@ class ObjectTier:
 
     name = "object"
     shared = True
+    writable = True
+    slow = True
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class ObjectTier:
         self._bucket_seen = False
         self._lock = Lock()
         self._bytes_until_recount = 0
-        self._leases: dict[str, float] = {}  # path → monotonic seconds
+        self._leases: dict[tuple[str, str], float] = {}  # (path, reader) → monotonic seconds
 
     def get(self, tenant: str, key: str) -> bytes | None:
         path = _path(tenant, key)
@@ -128,13 +130,17 @@ class ObjectTier:
             found = _at_once(self._live_size, list(paths.values()))
         return {key: size for key, path in paths.items() if (size := found[path]) is not None}
 
-    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
-        """Holds for what this process evicts; others do not know of it. A longer lease stays."""
+    def lease(self, tenant: str, keys: Iterable[str], reader: str, seconds: float) -> None:
+        """Holds for what this process evicts; others do not know of it."""
         paths = [_path(tenant, key) for key in keys]
         now = self._monotonic()
         with self._lock:
-            self._leases = {path: end for path, end in self._leases.items() if end > now}
-            self._leases |= {path: max(now + seconds, self._leases.get(path, now)) for path in paths}
+            self._leases = {lease: end for lease, end in self._leases.items() if end > now}
+            self._leases |= {(path, reader): now + seconds for path in paths}
+
+    def release(self, reader: str) -> None:
+        with self._lock:
+            self._leases = {lease: end for lease, end in self._leases.items() if lease[1] != reader}
 
     def entries(self) -> Iterator[Entry]:
         pages = iter(obstore.list(self._objects, chunk_size=_PAGE))
@@ -188,7 +194,7 @@ class ObjectTier:
                 return
             self._bytes_until_recount = share  # so that others do not wait for this count
             now = self._monotonic()
-            kept = {path for path, end in self._leases.items() if end > now} | {just_put}
+            kept = {path for (path, _), end in self._leases.items() if end > now} | {just_put}
         blobs = sorted(self._blobs(), key=lambda blob: blob["last_modified"])
         total = sum(blob["size"] for blob in blobs)
         goal = total if total <= limit else limit * _EVICT_TO

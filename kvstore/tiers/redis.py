@@ -35,6 +35,8 @@ class RedisTier:
 
     name = "redis"
     shared = True
+    writable = True
+    slow = False
 
     def __init__(
         self,
@@ -93,8 +95,11 @@ class RedisTier:
         with self._answering():
             return {key: size for key, size in zip(asked, self._lengths(names), strict=True) if size}
 
-    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+    def lease(self, tenant: str, keys: Iterable[str], reader: str, seconds: float) -> None:
         """Redis itself says what goes."""
+
+    def release(self, reader: str) -> None:
+        """There are none."""
 
     def entries(self) -> Iterator[Entry]:
         """When one was written follows from how long it has to live, were all put with this tier's `ttl_seconds`."""

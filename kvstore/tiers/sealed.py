@@ -21,6 +21,14 @@ class SealedTier:
     def shared(self) -> bool:
         return self._tier.shared
 
+    @property
+    def writable(self) -> bool:
+        return self._tier.writable
+
+    @property
+    def slow(self) -> bool:
+        return self._tier.slow
+
     def get(self, tenant: str, key: str) -> bytes | None:
         return self._opened(tenant, key, self._tier.get(tenant, key))
 
@@ -39,8 +47,11 @@ class SealedTier:
     def sizes(self, tenant: str, keys: Iterable[str]) -> dict[str, int]:
         return self._tier.sizes(tenant, keys)
 
-    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
-        self._tier.lease(tenant, keys, seconds)
+    def lease(self, tenant: str, keys: Iterable[str], reader: str, seconds: float) -> None:
+        self._tier.lease(tenant, keys, reader, seconds)
+
+    def release(self, reader: str) -> None:
+        self._tier.release(reader)
 
     def entries(self) -> Iterator[Entry]:
         return self._tier.entries()

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 from running_stack import RunningStack
-from waiting import wait_until
+from waiting import DEADLINE_SECONDS, wait_until
 
 from app.cli.sse import ServerEvent, events
 from retrieval.index_wire import PATH, SECRET_HEADER
@@ -69,13 +69,13 @@ class PrereadClient:
         shown: dict[str, Any] = self.http.get(f"/documents/{document_id}").raise_for_status().json()
         return shown
 
-    def wait_until_preread(self, document_ids: Sequence[str]) -> None:
+    def wait_until_preread(self, document_ids: Sequence[str], seconds: float = DEADLINE_SECONDS) -> None:
         def all_preread() -> bool:
             shown = [self.document(document_id) for document_id in document_ids]
             assert not any(document["state"] == "failed" for document in shown), shown
             return all(document["state"] == "preread" for document in shown)
 
-        wait_until(all_preread, "the documents are pre-read")
+        wait_until(all_preread, "the documents are pre-read", seconds)
 
     def delete(self, document_id: str) -> None:
         assert self.http.delete(f"/documents/{document_id}").status_code == 204

@@ -10,7 +10,7 @@ from waiting import wait_until
 
 PAGES = (
     "communication.md", "company-vehicles.md", "customer-support.md", "field-work.md", "fire-safety.md",
-    "first-aid.md", "glossary.md", "hiring.md", "incident-response.md", "it-equipment.md", "leaving.md", "meetings.md",
+    "first-aid.md", "glossary.md",
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def test_a_worker_killed_while_pre_reading_loses_nothing_and_repeats_nothing(cli
             process.kill()
     stored = kv.inodes()
 
-    client.wait_until_preread(documents)
+    client.wait_until_preread(documents, 600)
     assert not {process.pid for process in killed} & {process.pid for process in client.stack.worker()}
     for document_id in documents:
         chunks = kv.chunks(document_id)

@@ -182,11 +182,16 @@ def test_chunk_kv_of_another_precision_is_dropped(store: ChunkStore, make: Make,
 
 def test_what_is_about_to_be_fetched_is_leased_first(tmp_path: Path, decoded: DecodedChunks) -> None:
     leased: list[set[str]] = []
+    released: list[str] = []
 
     class Leasing(DiskTier):
-        def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+        def lease(self, tenant: str, keys: Iterable[str], reader: str, seconds: float) -> None:
             leased.append(set(keys))
-            super().lease(tenant, keys, seconds)
+            super().lease(tenant, keys, reader, seconds)
+
+        def release(self, reader: str) -> None:
+            super().release(reader)
+            released.append(reader)
 
         def get(self, tenant: str, key: str) -> bytes | None:
             assert leased, "nothing is read before it is leased"
@@ -200,7 +205,11 @@ def test_what_is_about_to_be_fetched_is_leased_first(tmp_path: Path, decoded: De
     (arriving,) = fetcher.fetch(TENANT, [want(ONE)])
     assert arriving.whole().kv is not None
     assert ONE.key in leased[0]
+    (again,) = fetcher.fetch(TENANT, [want(ONE)])
+    assert again.whole().tier == decoded.name
+    wait_until(lambda: released, "what has been fetched is released")
     fetcher.close()
+    assert len(leased) == 1, "what memory holds needs no lease"
 
 
 def test_what_is_deleted_while_it_is_decoded_is_not_kept_in_memory(

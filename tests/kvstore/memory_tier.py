@@ -14,6 +14,8 @@ class MemoryTier:
 
     name = "memory"
     shared = False
+    writable = True
+    slow = False
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -57,7 +59,10 @@ class MemoryTier:
         with self._lock:
             return {key: len(self._entries[entry]) for key in keys if (entry := _entry(tenant, key)) in self._entries}
 
-    def lease(self, tenant: str, keys: Iterable[str], seconds: float) -> None:
+    def lease(self, tenant: str, keys: Iterable[str], reader: str, seconds: float) -> None:
+        pass
+
+    def release(self, reader: str) -> None:
         pass
 
     def entries(self) -> Iterator[Entry]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kvstore.errors import TierDown, TooLarge
+from kvstore.errors import TierDown
 from kvstore.eviction import Eviction
 from kvstore.tiers.disk import DiskTier
 
@@ -100,13 +100,14 @@ def test_nothing_is_evicted_under_a_lease_and_all_after_it(tmp_path):
     tier = DiskTier(tmp_path, 100, clock)
     tier.put("t", A, b"a" * 40)
     tier.put("t", B, b"b" * 40)
-    tier.lease("t", [A, D], 10)
-    tier.lease("t", [A], 1)  # the longer one stays
+    tier.lease("t", [A, D], "one", 10)
+    tier.lease("t", [A], "another", 1)
+    tier.release("another")
     tier.put("t", C, b"c" * 40)
     assert tier.contains("t", [A, B, C]) == {A, C}
     tier.put("t", B, b"b" * 20)
-    tier.lease("t", [C], 10)
-    with pytest.raises(TooLarge, match="being read"):
+    tier.lease("t", [C], "one", 10)
+    with pytest.raises(TierDown, match="being read"):
         tier.put("t", D, b"d" * 40)
     assert tier.contains("t", [A, B, C, D]) == {A, B, C}
     assert DiskTier(tmp_path, 50, clock).contains("t", [A, B, C]) == {A, C}, "a lower limit waits for the leases"

@@ -183,8 +183,9 @@ def test_a_leased_object_is_not_evicted_while_the_lease_lasts(server):
     for key, age in ((A, 3600), (B, 60)):
         tier.put("t", key, b"x" * 40)
         server.make_older(name(key), age)
-    tier.lease("t", [A], 30)
-    tier.lease("t", [A], 5)
+    tier.lease("t", [A], "one", 30)
+    tier.lease("t", [A], "another", 5)
+    tier.release("another")
     now = 29
     tier.put("t", C, b"x" * 40)
     assert server.names() == [name(A), name(C)]
@@ -215,7 +216,7 @@ def test_a_tenant_that_is_not_spelled_as_one_is_refused_before_anything_is_asked
         for call in (tier.get, tier.delete, lambda t, k: tier.put(t, k, b"")):
             with pytest.raises(BadName):
                 call(tenant, A)
-        for call in (tier.contains, tier.sizes, lambda t, k: tier.lease(t, k, 1)):
+        for call in (tier.contains, tier.sizes, lambda t, k: tier.lease(t, k, "reader", 1)):
             with pytest.raises(BadName):
                 call(tenant, [A])
     assert asked == []

@@ -30,11 +30,13 @@ class SharedMemoryTier(MemoryTier):
 class DownTier:
     name = "down"
     shared = True
+    writable = True
+    slow = False
 
     def _down(self, *_):
         raise TierDown("The tier is down.")
 
-    get = put = delete = contains = sizes = lease = stats = _down
+    get = put = delete = contains = sizes = lease = release = stats = _down
 
 
 @pytest.fixture
@@ -92,11 +94,17 @@ def test_a_lease_reaches_every_tier_at_every_level(disk):
     leased = []
 
     class Leasing(SharedMemoryTier):
-        def lease(self, tenant, keys, seconds):
-            leased.append((tenant, set(keys), seconds))
+        def lease(self, tenant, keys, reader, seconds):
+            leased.append((tenant, set(keys), reader, seconds))
 
-    ChunkStore([DownTier(), Leasing(LIMIT), disk]).lease("t", [KEY], 5)
-    assert leased == [("t", {KEY, compact_key(KEY)}, 5)]
+        def release(self, reader):
+            leased.remove(next(lease for lease in leased if lease[2] == reader))
+
+    store = ChunkStore([DownTier(), Leasing(LIMIT), disk])
+    reader = store.lease("t", [KEY], 5)
+    assert leased == [("t", {KEY, compact_key(KEY)}, reader, 5)]
+    store.release(reader)
+    assert not leased
 
 
 def test_what_computing_would_take_is_what_a_blob_is_worth():
