@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+import torch
 from vllm.distributed.kv_transfer import get_kv_transfer_group
 from vllm.platforms import current_platform
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 class FusionWorker(PlatformWorker):
     def initialize_from_config(self, kv_cache_config: "KVCacheConfig") -> None:
         super().initialize_from_config(kv_cache_config)
+        if torch.cpu._is_amx_tile_supported():
+            # Linux kills a process that uses these tiles before it has asked to, and vLLM's attention does not ask.
+            torch.cpu._init_amx()
         self._connector().attach(self.model_runner)
 
     def preread_status(self) -> dict[str, Any]:
