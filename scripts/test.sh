@@ -11,4 +11,4 @@ say "front end: tests"
 use_node
 npm --prefix frontend run --silent test
 say "pytest"
-exec "$VENV/bin/python" -m pytest "$@"
+exec "$VENV/bin/python" -m pytest --durations=20 "$@"
