@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class FusionWorker(PlatformWorker):
     def initialize_from_config(self, kv_cache_config: "KVCacheConfig") -> None:
         super().initialize_from_config(kv_cache_config)
-        if torch.cpu._is_amx_tile_supported():
+        if torch.cpu._is_amx_tile_supported():  # noqa: SLF001 - there is no public way
             # Linux kills a process that uses these tiles before it has asked to, and vLLM's attention does not ask.
-            torch.cpu._init_amx()
+            torch.cpu._init_amx()  # noqa: SLF001
         self._connector().attach(self.model_runner)
 
     def preread_status(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A real vLLM engine in this process with our connector, and the few things tests ask of it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,10 +70,12 @@ class Rig:
         *,
         kv_disk_bytes: int = 10**9,
         kv_memory_bytes: int = 10**8,
+        other_tiers: Mapping[str, Any] | None = None,
         **engine: Any,
     ) -> "Rig":
+        """`other_tiers`: options of the tiers beside the disk."""
         fingerprint = model_fingerprint(model, dtype)
-        tiers = TierOptions(str(state / "kv"), kv_disk_bytes)
+        tiers = TierOptions(str(state / "kv"), kv_disk_bytes, **(other_tiers or {}))
         profiles = str(state / "profiles")
         config = EngineConfig(fingerprint, str(state / "staging"), tiers, kv_memory_bytes, profiles_dir=profiles)
         options: dict[str, Any] = {

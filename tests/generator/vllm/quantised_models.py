@@ -13,8 +13,8 @@ from torch import Tensor
 AVX512 = torch.cpu._is_avx512_supported()
 """Without it vLLM's CPU build multiplies no 4-bit weights and keeps no KV in fp8: it refuses such models itself."""
 
-AMX = torch.cpu._is_amx_tile_supported()
-"""With it vLLM's CPU build multiplies 8-bit weights with 16-bit activations alone."""
+INT8_DTYPE = "bfloat16" if torch.cpu._is_amx_tile_supported() else "float32"
+"""With AMX vLLM's CPU build multiplies 8-bit weights with 16-bit activations alone."""
 
 _GROUP = 32
 _NIBBLES = torch.arange(8) * 4

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from fusion_rig import Rig, distance, random_ids, request_for, segments_of
-from quantised_models import AMX, AVX512, save_quantised_model
+from quantised_models import AVX512, INT8_DTYPE, save_quantised_model
 from tiny_models import save_tiny_model
 
 from generator.fusion_request import Segment
@@ -21,7 +21,7 @@ FIRST_PLACE_BOTH = 2e-2
     scope="module",
     params=[
         ("llama", "bfloat16"),
-        ("int8-w8a8", "bfloat16" if AMX else "float32"),
+        ("int8-w8a8", INT8_DTYPE),
         *([("gptq-w4a16", "bfloat16")] if AVX512 else []),
     ],
     ids="-".join,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from fusion_rig import TENANT, Rig, random_ids, segments_of
-from quantised_models import AVX512, save_quantised_model
+from quantised_models import AVX512, INT8_DTYPE, save_quantised_model
 from transformers import GPT2Config, GPT2LMHeadModel, MistralConfig, MistralForCausalLM
 
 from app.core.ids import new_id
@@ -40,20 +40,20 @@ def llama_that_asks_for_kv_in_fp8(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("save", "reason"),
+    ("save", "dtype", "reason"),
     [
-        (gpt2, "GPT2LMHeadModel has not been tested"),
-        (windowed_mistral, "has not been tested"),
-        *([(llama_that_asks_for_kv_in_fp8, "keeps its KV in fp8")] if AVX512 else []),
+        (gpt2, "float32", "GPT2LMHeadModel has not been tested"),
+        (windowed_mistral, "float32", "has not been tested"),
+        *([(llama_that_asks_for_kv_in_fp8, INT8_DTYPE, "keeps its KV in fp8")] if AVX512 else []),
     ],
 )
 def test_an_untested_model_is_served_exactly_and_says_why(
-    save: Callable[[Path], None], reason: str, tmp_path_factory: pytest.TempPathFactory, preamble: list[int]
+    save: Callable[[Path], None], dtype: str, reason: str, tmp_path_factory: pytest.TempPathFactory, preamble: list[int]
 ) -> None:
     state = tmp_path_factory.mktemp("untested")
     torch.manual_seed(0)
     save(state / "model")
-    rig = Rig.start(state / "model", state, max_model_len=512, max_num_batched_tokens=512)
+    rig = Rig.start(state / "model", state, dtype, max_model_len=512, max_num_batched_tokens=512)
     try:
         status = rig.status()
         assert status["fusion"] is False
