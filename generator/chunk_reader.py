@@ -1,7 +1,7 @@
 """Pre-reading of one chunk: through the engine, compressed, into the store."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.core.ids import new_id
@@ -10,7 +10,7 @@ from generator.engine import EngineClient
 from generator.fusion_request import FusionRequest
 from generator.preamble import Preamble
 from generator.prompt import chunk_prompt
-from kvstore.blob import encode_blob
+from kvstore.blob import Blob, encode_blob
 from kvstore.chunk_kv import ChunkKV
 from kvstore.codecs.base import Codec
 from kvstore.codecs.codecs import LOSSLESS
@@ -41,7 +41,9 @@ class ChunkReader:
         passage: ConditioningPassage | None = None,
         codec: Codec = LOSSLESS,
         compact: Codec | None = None,
-    ) -> int:
+        *,
+        fence: Callable[[], object] = lambda: None,
+    ) -> Blob:
         """Put the KV of `token_ids` (a chunk, a number, the neutral passage, the preamble) into the store.
 
         With a passage it is the conditioned reading behind it, else the opening one. The neutral passage's own KV is
@@ -49,7 +51,9 @@ class ChunkReader:
 
         With `compact` it is stored a second time, smaller; what that codec cannot hold is stored once.
 
-        Returns: the bytes of the blob in `codec`.
+        `fence` is called right before each write into a tier. What it raises comes out of here, and nothing is written.
+
+        Returns: the blob in `codec`.
         Raises EngineUnavailable, EngineFailed, CorruptStaging, ForeignBlob, TooLarge, and BadChunkKV for KV that the
         codec cannot hold.
         """
@@ -70,18 +74,20 @@ class ChunkReader:
                 stored = self._store.get(tenant, identity)
                 if not isinstance(stored, Hit):
                     raise
-                return len(stored.blob.data)
+                return stored.blob
             found.check(identity)
             data = encode_blob(kv, identity, codec)
         finally:
             staged.unlink(missing_ok=True)
-        self._store.put(tenant, data)
+        self._store.put(tenant, data, fence)
         if compact is not None:
-            self._put_compact(tenant, kv, identity, compact)
-        return len(data)
+            self._put_compact(tenant, kv, identity, compact, fence)
+        return Blob.parse(data)
 
-    def _put_compact(self, tenant: str, kv: ChunkKV, identity: BlobIdentity, codec: Codec) -> None:
+    def _put_compact(
+        self, tenant: str, kv: ChunkKV, identity: BlobIdentity, codec: Codec, fence: Callable[[], object]
+    ) -> None:
         try:
-            self._store.put(tenant, encode_blob(kv, at_level(identity, Level.COMPACT), codec))
+            self._store.put(tenant, encode_blob(kv, at_level(identity, Level.COMPACT), codec), fence)
         except (BadChunkKV, TierDown, TooLarge) as error:
             log.warning("%s is stored at one level only: %s", identity.key, error.message)

@@ -13,6 +13,7 @@
     │   └── TooLarge       422  more than the format or a tier can hold
     └── Unavailable
         └── TierDown       503  a storage tier does not answer
+            └── ReadOnlyStore   a write, in a process that only reads chunk KV
 
 A corrupt or foreign blob is never an error to someone who asks: the store turns it into a miss.
 """
@@ -58,3 +59,7 @@ class TooLarge(BadInput):
 
 class TierDown(Unavailable):
     code = "tier_down"
+
+
+class ReadOnlyStore(TierDown):
+    code = "read_only_store"

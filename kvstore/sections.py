@@ -5,7 +5,8 @@ checksums follows from the geometry, and a table that states anything else is co
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,7 @@ _ENTRY = np.dtype(
 ENTRY_BYTES = _ENTRY.itemsize
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     first_token: int
     tokens: int
     offset: int
@@ -50,7 +50,7 @@ def count_sections(geometry: Geometry) -> int:
 
 def pack_table(geometry: Geometry, start: int, lengths: Sequence[int], checksums: Sequence[int]) -> bytes:
     """The table of sections that begin at byte `start` of the blob, in their order."""
-    table = _skeleton(geometry)
+    table = _skeleton(geometry).copy()
     table["length"] = lengths
     table["offset"] = start + np.cumsum(table["length"], dtype=np.uint64) - table["length"]
     table["checksum"] = checksums
@@ -76,10 +76,12 @@ def unpack_table(data: memoryview, geometry: Geometry, start: int, end: int, mos
         raise CorruptBlob("The sections do not fill the blob.")
     if (_decoded_bytes(table, geometry) > table["length"] * np.uint64(most_expansion)).any():
         raise CorruptBlob("A section claims to hold more than its bytes can.")
-    return [Section(*entry[2:]) for entry in table.tolist()]
+    return [Section._make(entry[2:]) for entry in table.tolist()]
 
 
+@lru_cache(64)  # chunks of a few lengths are most of all
 def _skeleton(geometry: Geometry) -> NDArray[np.void]:
+    """What follows from the geometry; not to be written to."""
     runs = runs_per_layer(geometry)
     table = np.zeros(count_sections(geometry), _ENTRY)
     grid = table.reshape(len(geometry.layers), 2, runs)

@@ -81,7 +81,10 @@ def _serve(pipe: Connection) -> None:
     port = server.get_host_and_port()[1]
     pipe.send(port)
     while True:
-        command, *arguments = pipe.recv()
+        try:
+            command, *arguments = pipe.recv()
+        except EOFError:  # the tests have ended
+            return
         answer = None
         if command == "stop":
             server.stop()

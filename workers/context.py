@@ -20,6 +20,7 @@ from retrieval.remote_index import RemoteIndex
 from workers.broker import make_celery
 from workers.files import DocumentFiles
 from workers.purge import Purge
+from workers.read_only import require_writing
 from workers.wake import Waker
 
 
@@ -44,7 +45,11 @@ class WorkerContext:
 
 
 def build_context(settings: Settings) -> WorkerContext:
-    """Opens everything; loads the embedding model and the language model's tokenizer, not its weights."""
+    """Opens everything; loads the embedding model and the language model's tokenizer, not its weights.
+
+    Raises: ReadOnlyWorker.
+    """
+    require_writing(settings)
     tokenizer = ModelTokenizer(resolve_model(settings))
     catalog = Catalog(settings.effective_database_url)
     files = DocumentFiles(settings.files_dir)

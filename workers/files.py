@@ -88,6 +88,11 @@ class DocumentFiles:
         except FileNotFoundError as error:
             raise FileMissing("The document has no text yet.", "Wait until it is parsed.") from error
 
+    def count(self, tenant: str, document_id: str) -> int:
+        """Of a document, whatever its versions."""
+        folder = self._document(tenant, document_id)
+        return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
+
     def remove_version(self, tenant: str, document_id: str, digest: str) -> None:
         self._file(tenant, document_id, digest).unlink(missing_ok=True)
         self._text(tenant, document_id, digest).unlink(missing_ok=True)

@@ -4,14 +4,18 @@ What all prompts share has readings of its own in the catalog, noted like a chun
 (`Readings.want_preamble`), so nothing that is pre-read is unknown.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 
-from app.core.catalog import Catalog, DocumentState, ReadingRecord
+from app.core.catalog import Catalog, DocumentState, Gone, ReadingRecord
 from kvstore.identity import BlobIdentity
 from kvstore.levels import at_all_levels
+from kvstore.lookup import fate
 from kvstore.tiers.base import Tier
-from kvstore.verification import absent
+from kvstore.verification import Judgement, Verdict, absent
 
 _SERVING = (DocumentState.INDEXED, DocumentState.PREREAD)
 
@@ -35,15 +39,47 @@ def missing_readings(catalog: Catalog, tiers: Sequence[Tier]) -> Iterator[list[R
         after = (page[-1].tenant, page[-1].key)
 
 
-def make_again(catalog: Catalog, missing: Sequence[ReadingRecord]) -> set[str]:
+@dataclass(frozen=True)
+class Fates:
+    """What became of readings that are in no tier any more.
+
+    Args:
+        amiss: what was found in the tiers, and removed.
+        now: aware.
+        life_seconds: the `longest_life` of the tiers.
+    """
+
+    amiss: Sequence[Judgement]
+    now: datetime
+    life_seconds: float | None
+
+    def __call__(self, reading: ReadingRecord) -> Gone:
+        levels = at_all_levels([reading.key])
+        damaged = (self._damaged.get((reading.tenant, key)) for key in levels)
+        return next(filter(None, damaged), None) or fate(reading, self.now, self.life_seconds)
+
+    @cached_property
+    def _damaged(self) -> dict[tuple[str, str], Gone]:
+        return {
+            (each.entry.tenant, each.entry.key): Gone(each.verdict)
+            for each in self.amiss
+            if each.verdict in {Verdict.CORRUPT, Verdict.STALE_PROFILE}
+        }
+
+
+def make_again(
+    catalog: Catalog, missing: Sequence[ReadingRecord], fates: Callable[[ReadingRecord], Gone]
+) -> set[str]:
     """Have these readings of one tenant made anew; returns the documents that wait to be pre-read for it.
 
-    What all prompts share is made with whichever document is pre-read next. Repair wakes the workers.
+    `fates` tells what became of each, for the next question that misses it. What all prompts share is made with
+    whichever document is pre-read next. Repair wakes the workers.
     """
     if not missing:
         return set()
     tenant = missing[0].tenant
-    catalog.readings_lost(tenant, [reading.key for reading in missing])
+    for gone in Gone:
+        catalog.readings_lost(tenant, [reading.key for reading in missing if fates(reading) is gone], gone)
     hashes = {reading.ids_hash for reading in missing}
     sharing = catalog.sharing_documents(tenant, hashes)
     documents = set().union(*sharing.values())
@@ -53,4 +89,4 @@ def make_again(catalog: Catalog, missing: Sequence[ReadingRecord]) -> set[str]:
     return set(catalog.request_preread(tenant, documents))
 
 
-__all__ = ["is_known", "make_again", "missing_readings"]
+__all__ = ["Fates", "is_known", "make_again", "missing_readings"]

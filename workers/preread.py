@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from app.core.catalog import DocumentState, ReadingState, WorkRefused
 from generator.errors import EngineFailed
 from generator.in_force import effective_codec, effective_compact_codec
+from kvstore.blob import Blob
 from kvstore.codecs.base import Codec
 from kvstore.codecs.codecs import LOSSLESS
 from kvstore.errors import BadChunkKV, BadName, BadProfile, CorruptStaging, ForeignBlob, TooLarge
@@ -30,7 +31,8 @@ def preread(
     """Make the readings of an indexed document's chunks that are missing.
 
     Works for about `slice_seconds`, so that fresh uploads need not wait for a long document. True: there is more to do.
-    Raises EngineUnavailable when the engine does not answer; the document is then taken up again later.
+    Raises EngineUnavailable when the engine does not answer, and NotPurged when what a deletion left under a key that
+    is wanted anew cannot be removed everywhere; the document is then taken up again later, and answers exactly so long.
     """
     with claimed(context.catalog, document_id, context.settings.lease_seconds) as claim:
         if claim is None or claim.document.state is not DocumentState.INDEXED:
@@ -61,20 +63,25 @@ def _preread(
         catalog.want_preamble(piece.wanted(tenant))
     for piece in _missing(tenant, fixed, context):
         # Without it prompts only compute a few tokens more. Chunks are read behind it, so it is kept exactly.
-        _try_to_read(tenant, piece, context, LOSSLESS)
+        _try_to_read(claim, piece, context, LOSSLESS)
 
     pieces = wanted.of(document, document.current_version_id)
     catalog.want_readings(document.id, claim.owner, [piece.wanted(tenant) for piece in pieces])
     codec = effective_codec(context.settings, fingerprint, context.codecs)
     compact = effective_compact_codec(context.settings, fingerprint, context.codecs)
     failures = []
+    unfinished = False
     for piece in _missing(tenant, pieces, context):
         claim.check()
-        if clock() >= until:
-            return True
-        problem = _try_to_read(tenant, piece, context, codec, compact)
+        unfinished = clock() >= until
+        if unfinished:
+            break
+        problem = _try_to_read(claim, piece, context, codec, compact)
         if problem is not None:
             failures.append(problem)
+    context.store.settle()  # once the claim has ended its writes are refused
+    if unfinished:
+        return True
     if failures:
         message = f"{len(failures)} of {len(pieces)} readings of chunks could not be made: {failures[0]}"
         catalog.fail(document.id, claim.owner, "preread_failed", message)
@@ -87,14 +94,17 @@ def _missing(tenant: str, pieces: Sequence[Piece], context: WorkerContext) -> li
     """The pieces whose blobs are not in the store. The catalog is told of those that it did not know to be there.
 
     Blobs read behind another passage than is wanted now are removed first: the engine may hold them in its memory, and
-    takes a reading behind whatever passage.
+    takes a reading behind whatever passage. So are those that a deletion wanted gone.
     """
     records = context.catalog.readings(tenant, [piece.identity.ids_hash for piece in pieces])
     states = {record.key: record.state for record in records}
     keys = [piece.identity.key for piece in pieces]
-    stale = [key for key in keys if states.get(key) is ReadingState.STALE]
-    if stale:
-        context.purge.keys(tenant, stale)
+    tombstones = context.catalog.standing_tombstones(tenant, keys)
+    unusable = {key for key in keys if states.get(key) is ReadingState.STALE}
+    unusable |= {tombstone.key for tombstone in tombstones}
+    if unusable:
+        context.purge.keys(tenant, sorted(unusable))
+        context.catalog.revive(tombstones)
     stored = context.store.contains(tenant, keys)
     missing = []
     for piece in pieces:
@@ -104,34 +114,42 @@ def _missing(tenant: str, pieces: Sequence[Piece], context: WorkerContext) -> li
         elif states.get(key) is not ReadingState.READY:
             found = context.store.get(tenant, piece.identity)
             if isinstance(found, Hit):
-                _report(tenant, piece, len(found.blob.data), context)
+                _report(tenant, piece, found.blob, context)
             else:
                 missing.append(piece)
     return missing
 
 
 def _try_to_read(
-    tenant: str, piece: Piece, context: WorkerContext, codec: Codec, compact: Codec | None = None
+    claim: Claim, piece: Piece, context: WorkerContext, codec: Codec, compact: Codec | None = None
 ) -> str | None:
-    """Why the piece could not be pre-read, None when it was. Raises EngineUnavailable: it can be later."""
+    """Why the piece could not be pre-read, None when it was.
+
+    Raises EngineUnavailable: it can be later; WorkRefused, having written nothing, once the claim is lost.
+    """
+    tenant = claim.document.tenant
     try:
-        size_bytes = context.reader.read(tenant, piece.token_ids, piece.identity, piece.passage, codec, compact)
+        blob = context.reader.read(
+            tenant, piece.token_ids, piece.identity, piece.passage, codec, compact, fence=claim.check
+        )
     except (EngineFailed, CorruptStaging, ForeignBlob, TooLarge, BadChunkKV) as error:
         log.warning("%s was not pre-read: %s", piece.identity.key, error)
-        context.catalog.reading_failed(tenant, piece.identity.key, error.message)
+        context.catalog.reading_failed(tenant, piece.identity.key, error.message, error.code)
         return error.message
-    _report(tenant, piece, size_bytes, context)
+    _report(tenant, piece, blob, context)
     return None
 
 
-def _report(tenant: str, piece: Piece, size_bytes: int, context: WorkerContext) -> None:
+def _report(tenant: str, piece: Piece, blob: Blob, context: WorkerContext) -> None:
     """Tell the catalog, or take the blob back where nobody wants it any more.
 
     That is so where the document has been deleted meanwhile, and where the blob was read behind the document's own text
     and another document has the chunk by now.
     """
     key, version = piece.identity.key, piece.passage_version_id
-    if not context.catalog.reading_ready(tenant, key, len(piece.token_ids), size_bytes, version):
-        context.purge.keys(tenant, [key])
+    if not context.catalog.reading_ready(
+        tenant, key, len(piece.token_ids), len(blob.data), version, blob.bytes_in_16_bits
+    ):
+        context.purge.take_back(tenant, key)
     elif version is not None:
         context.purge.foreign_passages(tenant, [piece.identity.ids_hash])

@@ -9,6 +9,7 @@ from app.core.errors import SetupError, Unavailable
 from kvstore.staging import sweep_staging
 from workers.context import WorkerContext
 from workers.deletion import finish_deletion
+from workers.tombstones import purge_again
 
 log = logging.getLogger(__name__)
 
@@ -16,7 +17,7 @@ _LEFTOVER_SECONDS = 3600
 
 
 def reconcile(context: WorkerContext, queued: Collection[tuple[str, str]], now: datetime) -> int:
-    """Finish deletions and wake workers for forgotten documents; returns how many were woken.
+    """Finish deletions, work off tombstones and wake workers for forgotten documents; returns how many were woken.
 
     `queued` are the (task, document id) that wait in the queue already: repeating them while workers are busy would
     make it grow.
@@ -33,6 +34,7 @@ def reconcile(context: WorkerContext, queued: Collection[tuple[str, str]], now: 
         if ("preread" if only_preread else "ingest", document.id) not in queued:
             wake = context.waker.wake_preread if only_preread else context.waker.wake_ingest
             woken += wake(document.id)
+    purge_again(context, now)
     sweep_staging(context.settings.effective_staging_dir, _LEFTOVER_SECONDS, now.timestamp())
     context.files.sweep(_LEFTOVER_SECONDS, now.timestamp())
     return woken

@@ -10,7 +10,7 @@ from app.cli.errors import NotRunning, Refused
 from app.cli.sse import ServerEvent, events
 from app.core.settings import Settings
 from app.web.schemas.ask import AnswerOut
-from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage
+from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, DocumentVectors
 from app.web.schemas.system import CacheReport, PrecomputeOut, Readiness, StatusOut
 
 _TIMEOUT = httpx.Timeout(600.0, connect=5.0)
@@ -54,6 +54,10 @@ class ApiClient:
             offset += len(page.items)
             if not page.items or offset >= page.total:
                 return
+
+    def vectors(self, document_id: str) -> int:
+        """How many the index holds of a document, also of one that is gone."""
+        return DocumentVectors.model_validate(self._call("GET", f"/documents/{document_id}/vectors")).vectors
 
     def delete(self, document_id: str) -> None:
         self._call("DELETE", f"/documents/{document_id}")

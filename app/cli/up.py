@@ -10,8 +10,10 @@ def up() -> None:
     from app.cli.stack import embedded_stages, preread_command, require_room
     from app.cli.state_lock import hold_state
     from app.cli.supervisor import Supervisor
+    from workers.read_only import require_writing
 
     settings = get_settings()
+    require_writing(settings)
     with hold_state(settings.state_dir):
         model = prepared_folder(settings, preread_command("engine", "--prepare-only"), say)
         if warning := require_room(settings, model):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from app.cli.console import out
+from app.cli.purged import show_proof
 from app.cli.verify_view import MissingResult, TierResult, as_object, missing_line, tier_line
 from app.core.settings import Settings, get_settings
 
@@ -19,17 +21,29 @@ if TYPE_CHECKING:
     from app.core.catalog import Catalog
     from kvstore.tiers.base import Tier
     from kvstore.verification import Judge
+    from workers.missing import Fates
 
 
 def verify(
     repair: Annotated[bool, typer.Option(help="Remove what is amiss, and have what is missing pre-read.")] = False,
+    purged: Annotated[
+        str, typer.Option(metavar="ID", help="Prove instead that this deleted document has left nothing anywhere.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Read all chunk KV in the shared tiers; exit code 1 if something is amiss and is not repaired.
 
-    Preread may run meanwhile, or not.
+    With --purged, exit code 0 only if every place answers and none holds anything of the document. Preread may run
+    meanwhile, or not.
     """
-    results, missing = verified(get_settings(), repair=repair)
+    settings = get_settings()
+    if purged:
+        if repair:
+            raise typer.BadParameter("--purged only tells; what is left is removed by itself.")
+        with opened_catalog(settings) as catalog:
+            show_proof(settings, catalog, purged, as_json=as_json)
+        return
+    results, missing = verified(settings, repair=repair)
     if as_json:
         typer.echo(json.dumps(as_object(results, missing)))
     else:
@@ -43,9 +57,10 @@ def verified(settings: Settings, *, repair: bool) -> tuple[list[TierResult], Mis
     """Raises SchemaError where there is no catalog to compare with; BadInput for an encryption key that is none."""
     from kvstore.codecs.codecs import Codecs
     from kvstore.errors import TierDown
+    from kvstore.lookup import longest_life
     from kvstore.tiers.configured import TierOptions, tier_makers
     from kvstore.verification import Judge
-    from workers.missing import is_known
+    from workers.missing import Fates, is_known
 
     makers = tier_makers(TierOptions.from_settings(settings), settings.kv_encryption_key.get_secret_value())
     tiers: list[Tier] = []
@@ -62,7 +77,9 @@ def verified(settings: Settings, *, repair: bool) -> tuple[list[TierResult], Mis
         if len(tiers) < len(makers):
             return results, MissingResult(None)
         try:
-            return results, _compared(catalog, tiers, repair=repair)
+            amiss = [judgement for result in results if result.examined for judgement in result.examined.amiss]
+            fates = Fates(amiss, datetime.now(UTC), longest_life(settings))
+            return results, _compared(catalog, tiers, fates if repair else None)
         except TierDown:
             return results, MissingResult(None)
 
@@ -96,12 +113,13 @@ def _verified_tier(tier: "Tier", judge: "Judge", progress: Progress, *, repair: 
     return TierResult(tier.name, found, remove(tier, judge, found.amiss))
 
 
-def _compared(catalog: "Catalog", tiers: "Sequence[Tier]", *, repair: bool) -> MissingResult:
+def _compared(catalog: "Catalog", tiers: "Sequence[Tier]", fates: "Fates | None") -> MissingResult:
+    """With `fates` what is missing is made again."""
     from workers.missing import make_again, missing_readings
 
     count, documents = 0, set[str]()
     for readings in missing_readings(catalog, tiers):
         count += len(readings)
-        if repair:
-            documents |= make_again(catalog, readings)
-    return MissingResult(count, len(documents) if repair else None)
+        if fates is not None:
+            documents |= make_again(catalog, readings, fates)
+    return MissingResult(count, None if fates is None else len(documents))

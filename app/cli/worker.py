@@ -8,7 +8,10 @@ from app.core.settings import get_settings
 
 def worker() -> None:
     """Run a worker: reads documents in and pre-reads them."""
+    from workers.read_only import require_writing
+
     settings = get_settings()
+    require_writing(settings)
     command = [
         sys.executable, "-m", "celery", "--app", "workers.celery_app", "worker",
         "--pool", "prefork", "--concurrency", str(settings.worker_processes), "--loglevel", "INFO",

@@ -151,6 +151,11 @@ class Settings(BaseSettings):
         description="Seals chunk KV in Redis, on disk and in the object store: 32 bytes as base64 or hex, the same for "
         "all processes (`openssl rand -base64 32`); empty: it is stored as it is.",
     )
+    kv_read_only: bool = Field(
+        False,
+        description="Only read chunk KV from Redis, disk and object store, for replicas beside which others pre-read: "
+        "this process stores, deletes and evicts nothing there, and is no worker.",
+    )
     staging_dir: Path | None = Field(None, description="Where the engine leaves raw KV; empty: in `state_dir`.")
 
     worker_processes: int = Field(1, ge=1, le=64, description="Celery prefork children.")

@@ -111,7 +111,11 @@ class Answering:
                 progress.lookups = disabled(asked.passages)
             else:
                 progress.lookups = await self._lookups.account(
-                    progress.report, generation.fingerprint, asked.passages, generation.conditioned
+                    progress.report,
+                    generation.fingerprint,
+                    asked.passages,
+                    generation.conditioned,
+                    len(generation.token_ids),
                 )
         except (EngineUnavailable, EngineFailed) as error:
             log.warning("no report of %s: %s", asked.request_id, error)

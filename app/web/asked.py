@@ -1,7 +1,7 @@
 """A question made ready: everything that can be refused has been, before the first event."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from fastapi.concurrency import run_in_threadpool
@@ -15,6 +15,7 @@ from generator.conditioning import Conditioning
 from generator.engine import EngineStatus, Sampling
 from generator.errors import BadPolicy, QuestionTooLong
 from generator.fusion_request import FusionRequest
+from generator.identity import segment_identities
 from generator.policy import Policy, PolicyName, parse_policy
 from generator.prompt import Prompt, assemble
 from retrieval.ordering import prefer_first
@@ -85,11 +86,14 @@ class Preparing:
         answer_tokens = ask.max_tokens or settings.max_answer_tokens
         room = status.max_model_tokens - answer_tokens
         passages, prompt = self._assemble(passages, ask.question, room, conditioned)
+        request, withheld = self._withhold(
+            FusionRequest(request_id, settings.tenant, str(policy), prompt.segments), prompt, status.fingerprint
+        )
         if ask.cache is CacheMode.ONLY:
-            self._require_cache(status, passages, conditioned)
+            self._require_cache(status, passages, conditioned, withheld)
         generation = Generation(
             prompt.token_ids,
-            FusionRequest(request_id, settings.tenant, str(policy), prompt.segments),
+            request,
             Sampling(answer_tokens, ask.temperature),
             status.fingerprint,
             conditioned,
@@ -116,10 +120,29 @@ class Preparing:
         tokenizer, preamble = self._services.tokenizer, self._services.preamble
         return assemble(tokenizer, preamble, chunks, question, max(room, 0), conditioned=conditioned)
 
-    def _require_cache(self, status: EngineStatus, passages: Sequence[Passage], conditioned: bool) -> None:
+    def _withhold(
+        self, request: FusionRequest, prompt: Prompt, fingerprint: str
+    ) -> tuple[FusionRequest, frozenset[str]]:
+        """The request without readings that a deletion wanted gone and that may still lie somewhere, and their keys."""
+        identities = segment_identities(request, prompt.token_ids, fingerprint)
+        keys = [identity.key for each in identities for identity in each]
+        withheld = frozenset(
+            tombstone.key for tombstone in self._services.catalog.standing_tombstones(request.tenant, keys)
+        )
+        if not withheld:
+            return request, withheld
+        segments = tuple(
+            replace(segment, readings=tuple(each.reading for each in offered if each.key not in withheld))
+            for segment, offered in zip(request.segments, identities, strict=True)
+        )
+        return replace(request, segments=segments), withheld
+
+    def _require_cache(
+        self, status: EngineStatus, passages: Sequence[Passage], conditioned: bool, withheld: Collection[str]
+    ) -> None:
         if not status.fusion:
             raise CacheIncomplete(f"The engine computes everything: {status.fusion_reason}.", "Ask with cache “auto”.")
-        missing = self._lookups.missing(status.fingerprint, passages, conditioned)
+        missing = self._lookups.missing(status.fingerprint, passages, conditioned, withheld)
         if missing:
             self._lookups.have_read(missing)
             raise CacheIncomplete(

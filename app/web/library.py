@@ -64,8 +64,12 @@ class Library:
         version = self._catalog.get_version(version_id) if version_id else None
         return self._services.files.text(self._tenant, document_id, version.sha256 if version else "none")
 
+    def vectors(self, document_id: str) -> int:
+        """How many the index holds of a document, also of one that is gone. Raises IndexUnavailable."""
+        return self._services.index.count(self._tenant, document_id)
+
     def delete(self, document_id: str) -> None:
-        """Raises DocumentNotFound; Unavailable when a store does not answer (the deletion then finishes by itself)."""
+        """The document is gone at once; what does not answer now is emptied later. Raises DocumentNotFound."""
         finished = delete_document(
             self._tenant, document_id, catalog=self._catalog, purge=self._services.purge, now=datetime.now(UTC)
         )

@@ -3,21 +3,24 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from fastapi.concurrency import run_in_threadpool
 
-from app.core.catalog import Catalog, ReadingRecord
+from app.core.catalog import Catalog, Gone, ReadingRecord, Reuse
+from app.web.reuse import reuse_of
 from app.web.services import Services
 from generator.identity import chunk_identity
 from generator.prompt import chunk_readings
 from generator.report import ChunkOutcome, FusionReport
+from kvstore.decoded import DecodedChunks
 from kvstore.errors import TierDown
 from kvstore.identity import BlobIdentity
 from kvstore.key import Reading, ids_hash
-from kvstore.lookup import explain_miss
+from kvstore.lookup import explain_miss, longest_life
 from kvstore.reasons import MissReason, StoreMiss
 from retrieval.search import Passage
 from workers.pieces import wanted_reading
@@ -25,18 +28,22 @@ from workers.precompute import precompute
 
 log = logging.getLogger(__name__)
 
+_GONE = {MissReason(gone): gone for gone in Gone}
+
 
 @dataclass(frozen=True)
 class Lookup:
     """One passage's look-up: `tier` of a hit, or `reason` of a miss.
 
-    `better` is a reading that would have served better than the one that was found; None where there is none.
+    `better` is a reading that would have served better than the one that was found; None where there is none. `record`
+    is the catalog's, of the reading that was found or else of the one that would do; None where it has none.
     """
 
     passage: Passage
     tier: str | None
     reason: MissReason | None
     better: BlobIdentity | None = None
+    record: ReadingRecord | None = None
 
 
 class Lookups:
@@ -46,9 +53,20 @@ class Lookups:
         self._services = services
         self._background: set[asyncio.Task[None]] = set()
 
-    def missing(self, fingerprint: str, passages: Sequence[Passage], conditioned: bool) -> list[Passage]:
-        """Passages that no shared tier has KV for that serves their place. Blocking."""
-        served = self._stored({p.chunk_id: self._candidates(fingerprint, p, conditioned) for p in passages})
+    def missing(
+        self, fingerprint: str, passages: Sequence[Passage], conditioned: bool, withheld: Collection[str] = ()
+    ) -> list[Passage]:
+        """Passages that no shared tier has KV for that serves their place and is not `withheld`, by key. Blocking."""
+        served = self._stored(
+            {
+                passage.chunk_id: [
+                    identity
+                    for identity in self._candidates(fingerprint, passage, conditioned)
+                    if identity.key not in withheld
+                ]
+                for passage in passages
+            }
+        )
         return [passage for passage in passages if passage.chunk_id not in served]
 
     def opened(self, fingerprint: str, passages: Sequence[Passage]) -> set[str]:
@@ -69,11 +87,16 @@ class Lookups:
             )  # fmt: skip
 
     async def account(
-        self, report: FusionReport, fingerprint: str, passages: Sequence[Passage], conditioned: bool
+        self,
+        report: FusionReport,
+        fingerprint: str,
+        passages: Sequence[Passage],
+        conditioned: bool,
+        prompt_tokens: int,
     ) -> list[Lookup]:
         """Turn a fused request's report into look-ups, count them, and have what is missing pre-read."""
         lookups = await run_in_threadpool(self._explain, report, fingerprint, passages, conditioned)
-        self.in_background(run_in_threadpool(self._record, lookups))
+        self.in_background(run_in_threadpool(self._record, lookups, report, prompt_tokens))
         return lookups
 
     async def drain(self) -> None:
@@ -113,15 +136,19 @@ class Lookups:
             return disabled(passages)
         tenant = self._services.settings.tenant
         records = self._services.catalog.readings(tenant, {ids_hash(passage.token_ids) for passage in passages})
+        explain = partial(explain_miss, now=datetime.now(UTC), life_seconds=longest_life(self._services.settings))
         return [
-            _lookup(passage, outcome, self._candidates(fingerprint, passage, conditioned), records)
+            _lookup(passage, outcome, self._candidates(fingerprint, passage, conditioned), records, explain)
             for passage, outcome in zip(passages, report.chunks, strict=True)
         ]
 
-    def _record(self, lookups: list[Lookup]) -> None:
+    def _record(self, lookups: list[Lookup], report: FusionReport, prompt_tokens: int) -> None:
         tenant = self._services.settings.tenant
         try:
-            count(self._services.catalog, tenant, lookups, datetime.now(UTC))
+            reuse = reuse_of(report, prompt_tokens, _loaded(lookups))
+            count(self._services.catalog, tenant, lookups, datetime.now(UTC), reuse)
+            if gone := _newly_gone(lookups):
+                self._services.catalog.note_gone(gone)
             for lookup in lookups:
                 if lookup.better is not None:
                     self._services.catalog.wish_reading(wanted_reading(tenant, lookup.better))
@@ -139,8 +166,10 @@ def disabled(passages: Iterable[Passage]) -> list[Lookup]:
     return [Lookup(passage, None, MissReason.DISABLED) for passage in passages]
 
 
-def count(catalog: Catalog, tenant: str, lookups: Sequence[Lookup], now: datetime) -> None:
-    """Add look-ups to the catalog's counters."""
+def count(
+    catalog: Catalog, tenant: str, lookups: Sequence[Lookup], now: datetime, reuse: Reuse | None = None
+) -> None:
+    """Add one answer's look-ups, and what it reused, to the catalog's counters."""
     hits: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     misses: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     per_document: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
@@ -150,22 +179,41 @@ def count(catalog: Catalog, tenant: str, lookups: Sequence[Lookup], now: datetim
         counter[detail] = (chunks + 1, tokens + len(lookup.passage.token_ids))
         hit, miss = per_document[lookup.passage.document_id]
         per_document[lookup.passage.document_id] = (hit + (lookup.tier is not None), miss + (lookup.tier is None))
-    catalog.record_lookups(tenant, hits, misses, per_document, now)
+    catalog.record_lookups(tenant, hits, misses, per_document, now, reuse)
+
+
+def _loaded(lookups: Sequence[Lookup]) -> list[ReadingRecord]:
+    """The readings whose blobs were loaded, rather than found decoded in the engine's memory."""
+    return [each.record for each in lookups if each.record and each.tier not in (None, DecodedChunks.name)]
+
+
+def _newly_gone(lookups: Sequence[Lookup]) -> list[tuple[ReadingRecord, Gone]]:
+    return [
+        (each.record, _GONE[each.reason])
+        for each in lookups
+        if each.record and each.record.gone is None and each.reason in _GONE
+    ]
 
 
 def _lookup(
-    passage: Passage, outcome: ChunkOutcome, candidates: Sequence[BlobIdentity], records: Sequence[ReadingRecord]
+    passage: Passage,
+    outcome: ChunkOutcome,
+    candidates: Sequence[BlobIdentity],
+    records: Sequence[ReadingRecord],
+    explain: Callable[..., MissReason],
 ) -> Lookup:
+    by_key = {record.key: record for record in records}
     best, identity = candidates[0], candidates[-1]
     if outcome.tier is not None:
         second_best = outcome.reading is not None and outcome.reading != best.reading
-        return Lookup(passage, outcome.tier, None, best if second_best else None)
+        found = identity if second_best else best
+        return Lookup(passage, outcome.tier, None, best if second_best else None, by_key.get(found.key))
     reason = str(outcome.reason)
     if reason not in list(StoreMiss):
         return Lookup(passage, None, MissReason(reason))
-    own = next((record for record in records if record.key == identity.key), None)
+    own = by_key.get(identity.key)
     others = [
         record for record in records if record.ids_hash == identity.ids_hash and record.key != identity.key
     ]
     better = best if best is not identity else None
-    return Lookup(passage, None, explain_miss(StoreMiss(reason), own, others, expected=identity), better)
+    return Lookup(passage, None, explain(StoreMiss(reason), own, others, expected=identity), better, own)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.core.catalog import Catalog, CountedReadings
@@ -14,6 +15,8 @@ from generator.in_force import effective_conditioning, effective_policy
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
 from kvstore.store import ChunkStore
+from kvstore.tiers.configured import TierOptions
+from kvstore.tiers.probes import Probe, tier_probes
 from retrieval.embedding import Embedder
 from retrieval.qdrant_index import QdrantIndex
 from retrieval.search import Retriever
@@ -43,6 +46,7 @@ class Services:
     engine: EngineClient
     purge: Purge
     waker: Waker
+    kv_probes: Mapping[str, Probe]
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -96,4 +100,5 @@ def open_services(settings: Settings) -> Services:
         engine=engine,
         purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
         waker=Waker(make_celery(settings)),
+        kv_probes=tier_probes(TierOptions.from_settings(settings)),
     )

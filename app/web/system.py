@@ -1,6 +1,7 @@
 """The state of the service. Blocking: routes call it in a thread."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -21,6 +22,7 @@ from app.web.services import Services
 from generator.engine import EngineStatus
 from generator.errors import EngineFailed, EngineUnavailable
 from generator.gate import gate_or_conservative
+from kvstore.tiers.probes import PART_NAMES, Probe
 from workers.precompute import precompute
 
 
@@ -41,8 +43,9 @@ class System:
             _part("engine", self._check_engine),
             _part("index", self._check_index),
             _part("worker", self._check_worker),
+            *self._kv_parts(),
         ]
-        return Readiness(ready=all(part.ok for part in parts), parts=parts)
+        return Readiness(ready=all(part.ok or not part.required for part in parts), parts=parts)
 
     def status(self) -> StatusOut:
         engine = self._engine_status()
@@ -77,6 +80,8 @@ class System:
 
     def cache(self, limit: int, offset: int) -> CacheReport:
         totals = self._catalog.lookup_totals(self._tenant)
+        saving = self._catalog.saving_totals(self._tenant)
+        at_rest = self._catalog.kv_at_rest(self._tenant)
         table = self._catalog.document_table(
             self._tenant, limit, offset, counted=self._services.counted_readings
         )
@@ -87,11 +92,14 @@ class System:
             hit_rate=totals.hit_rate,
             token_hit_rate=totals.token_hit_rate,
             tokens_reused=totals.tokens_reused,
+            seconds_saved=saving.saved_seconds,
+            load_seconds=saving.load_seconds,
             hits_by_tier=[TierHits(tier=hit.detail, chunks=hit.chunks, tokens=hit.tokens) for hit in totals.hits],
             misses_by_reason=[
                 ReasonMisses(reason=miss.detail, chunks=miss.chunks, tokens=miss.tokens) for miss in totals.misses
             ],
-            kv_bytes=self._catalog.kv_bytes(self._tenant),
+            kv_bytes=at_rest.bytes,
+            compression_ratio=at_rest.compression_ratio,
             tiers=[TierOut(**asdict(tier)) for tier in self._services.store.stats()],
             documents=[
                 CacheDocument(
@@ -116,6 +124,14 @@ class System:
         except (EngineUnavailable, EngineFailed):
             return None
 
+    def _kv_parts(self) -> list[Part]:
+        """Of the tiers of chunk KV, asked at the same time: dead ones cost no more than the longest time-out."""
+        probes = self._services.kv_probes
+        if not probes:
+            return []
+        with ThreadPoolExecutor(len(probes)) as threads:
+            return list(threads.map(_kv_part, probes, probes.values()))
+
     def _check_database(self) -> str:
         return f"{sum(self._catalog.state_counts(self._tenant).values())} documents"
 
@@ -136,10 +152,19 @@ class System:
         return "answers"
 
 
-def _part(name: str, check: Callable[[], str]) -> Part:
+def _kv_part(tier: str, probe: Probe) -> Part:
+    def check() -> str:
+        probe()
+        return "answers"
+
+    return _part(PART_NAMES[tier], check, required=False)
+
+
+def _part(name: str, check: Callable[[], str], *, required: bool = True) -> Part:
     try:
-        return Part(name=name, ok=True, message=check(), hint="")
+        ok, message, hint = True, check(), ""
     except PrereadError as error:
-        return Part(name=name, ok=False, message=error.message, hint=error.hint)
+        ok, message, hint = False, error.message, error.hint
     except SQLAlchemyError as error:
-        return Part(name=name, ok=False, message=f"The database does not answer: {error}", hint="See its log.")
+        ok, message, hint = False, f"The database does not answer: {error}", "See its log."
+    return Part(name=name, ok=ok, required=required, message=message, hint=hint)

@@ -140,9 +140,12 @@ export interface CacheStats {
   hit_rate: number | null;
   token_hit_rate: number | null;
   tokens_reused: number;
+  seconds_saved: number;
+  load_seconds: number;
   hits_by_tier: { tier: string; chunks: number; tokens: number }[];
   misses_by_reason: { reason: string; chunks: number; tokens: number }[];
   kv_bytes: number;
+  compression_ratio: number | null;
   tiers: { name: string; entries: number; bytes: number; limit_bytes: number | null }[];
   documents: DocumentCacheRow[];
   documents_total: number;

@@ -80,9 +80,12 @@ export const EMPTY_STATS: CacheStats = {
   hit_rate: null,
   token_hit_rate: null,
   tokens_reused: 0,
+  seconds_saved: 0,
+  load_seconds: 0,
   hits_by_tier: [],
   misses_by_reason: [],
   kv_bytes: 0,
+  compression_ratio: null,
   tiers: [],
   documents: [],
   documents_total: 0,
@@ -95,12 +98,15 @@ export const STATS: CacheStats = {
   hit_rate: 0.5,
   token_hit_rate: 0.6,
   tokens_reused: 3_000,
+  seconds_saved: 12.5,
+  load_seconds: 0.8,
   hits_by_tier: [{ tier: "disk", chunks: 10, tokens: 3_000 }],
   misses_by_reason: [
     { reason: "not_precomputed", chunks: 8, tokens: 1_500 },
     { reason: "evicted", chunks: 2, tokens: 500 },
   ],
   kv_bytes: 11_800_000,
+  compression_ratio: 5.5,
   tiers: [{ name: "disk", entries: 40, bytes: 11_800_000, limit_bytes: 20_000_000_000 }],
   documents: [
     {

@@ -1,6 +1,7 @@
 """The connector in the worker: owns the pages' layers, the fuser and the capturer."""
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from generator.vllm.selftest import self_test
 from generator.vllm.stores import engine_codecs, engine_store
 from generator.vllm.supported import why_unsupported
 from kvstore.decoded import DecodedChunks
+from kvstore.errors import TierDown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -132,8 +134,9 @@ class WorkerSide:
         return self._capturer.busy
 
     def purge(self, tenant: str, keys: list[str]) -> None:
-        """Drop chunk KV from memory and from every other tier. Raises TierDown when one does not answer."""
-        self._fetcher.purge(tenant, keys)
+        """Drop chunk KV from memory, and from the other tiers as far as they answer: whoever asks empties those too."""
+        with suppress(TierDown):
+            self._fetcher.purge(tenant, keys)
         self._prefetcher.forget_all()
 
     def close(self) -> None:

@@ -51,6 +51,7 @@ class ObjectTier:
         ttl_seconds: how long after it was put an object is found; 0: always.
         timeout_seconds: for one request, its retry included.
         pause_seconds: how long a store that did not answer is left alone at first.
+        read_only: whether what has expired is left where it is, for `ReadOnlyTier`.
         options: in place of environment variables, spelled like them in lower case.
         clock: seconds since 1970, to compare with the store's.
         monotonic: seconds.
@@ -70,6 +71,7 @@ class ObjectTier:
         ttl_seconds: float = 0,
         timeout_seconds: float = 5.0,
         pause_seconds: float = 5.0,
+        read_only: bool = False,
         options: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
@@ -77,6 +79,7 @@ class ObjectTier:
         self._objects = object_client(url, timeout_seconds, options or {})
         self._limit_bytes = limit_bytes or None
         self._ttl_seconds = ttl_seconds
+        self._read_only = read_only
         self._clock = clock
         self._monotonic = monotonic
         self._breaker = Breaker(
@@ -98,7 +101,7 @@ class ObjectTier:
                 found = obstore.get(self._objects, path)
                 if not self._expired(found.meta):
                     return found.bytes().to_bytes()
-                self._remove(path)
+                self._remove_expired(path)
             except FileNotFoundError:
                 self._need_bucket()
         return None
@@ -166,7 +169,7 @@ class ObjectTier:
             self._need_bucket()
             return None
         if self._expired(meta):
-            self._remove(path)
+            self._remove_expired(path)
             return None
         return meta["size"]
 
@@ -178,6 +181,10 @@ class ObjectTier:
 
     def _expired(self, meta: "ObjectMeta") -> bool:
         return bool(self._ttl_seconds) and meta["last_modified"].timestamp() < self._clock() - self._ttl_seconds
+
+    def _remove_expired(self, path: str) -> None:
+        if not self._read_only:
+            self._remove(path)
 
     def _remove(self, path: str) -> bool:
         try:

@@ -27,6 +27,11 @@ def test_a_document_is_added_listed_and_removed(stack, ferry, client):
     removed = stack.run("rm", document["id"])
     assert (removed.code, removed.out.strip()) == (0, f"deleted {document['id']}")
     assert document["id"] not in stack.run("ls").out
+    proof = stack.run("verify", "--purged", document["id"], "--json")
+    found = json.loads(proof.out)
+    assert (proof.code, found["proven"]) == (0, True), found
+    assert found["keys"] == 2
+    assert {place["name"] for place in found["places"]} >= {"catalog", "index", "files", "staging", "engine", "disk"}
 
 
 def test_adding_the_same_file_twice_makes_one_document(stack, ferry, client):

@@ -46,9 +46,10 @@ def test_every_setting_reaches_its_tier(tmp_path):
         "kv_object_bytes": 4,
         "kv_object_ttl_seconds": 5,
         "kv_object_timeout_seconds": 6.0,
+        "kv_read_only": True,
     }
     options = TierOptions.from_settings(Settings(state_dir=tmp_path, **told))
-    assert options == TierOptions(str(tmp_path), 1, 2, Eviction.LRU, "redis://r", 3, "s3://b/p", 4, 5, 6.0)
+    assert options == TierOptions(str(tmp_path), 1, 2, Eviction.LRU, "redis://r", 3, "s3://b/p", 4, 5, 6.0, True)
     assert TierOptions.from_json(json.loads(json.dumps(options.__dict__))) == options
 
 
@@ -81,12 +82,23 @@ def test_a_key_that_is_none_and_a_url_that_is_none_are_told(options):
     assert "hunter2" not in str(told.value)
     with pytest.raises(TierDown, match="ftp"):
         configured_tiers(replace(options, object_url="ftp://bucket"), "")
+    with pytest.raises(TierDown) as told:
+        configured_tiers(replace(options, redis_url="localhost:6379"), "")
+    assert "PREREAD_KV_REDIS_URL" in told.value.hint
 
 
 def test_the_engine_is_told_the_tiers_but_not_the_key(tmp_path):
-    settings = Settings(state_dir=tmp_path, kv_encryption_key=KEY, kv_object_url="s3://b/p", kv_eviction="lru")
+    settings = Settings(
+        state_dir=tmp_path, kv_encryption_key=KEY, kv_object_url="s3://b/p", kv_eviction="lru", kv_read_only=True
+    )
     config = EngineConfig.from_settings(settings, "f" * 64)
     passed = json.dumps(config.to_json())
     assert KEY not in passed
     assert EngineConfig.from_json(json.loads(passed)) == config
     assert config.tiers.object_url == "s3://b/p"
+    assert config.tiers.read_only
+
+
+def test_where_chunk_kv_is_only_read_every_tier_says_so(options):
+    everything = replace(options, redis_url="unix:///none.sock", object_url="s3://bucket/prefix", read_only=True)
+    assert [tier.writable for tier in configured_tiers(everything, KEY)] == [False] * 3

@@ -13,6 +13,7 @@ import pytest
 from kvstore.errors import TierDown
 from kvstore.eviction import Eviction
 from kvstore.tiers.disk import DiskTier
+from kvstore.tiers.disk_index import DiskIndex
 
 A, B, C, D = (letter * 64 for letter in "abcd")
 SECOND = 10**9
@@ -193,9 +194,20 @@ def test_a_use_that_cannot_be_noted_is_a_hit_all_the_same(tmp_path, caplog):
     assert "not noted" in caplog.text
     caplog.clear()
     assert tier.get("t", A) == b"kept"
-    assert "not noted" not in caplog.text, "uses that cannot be noted do not pile up"
-    with pytest.raises(TierDown):
-        tier.put("t", B, b"x")
+    assert "not noted" not in caplog.text, "the index was not made anew"
+    tier.put("t", B, b"x")
+    assert (tier.stats().entries, tier.stats().bytes) == (2, 5)
+
+
+def test_uses_that_cannot_be_noted_do_not_pile_up(tmp_path):
+    clock = Clock()
+    index = DiskIndex(tmp_path / "index.db", 100, Eviction.LRU, clock)
+    with sqlite3.connect(tmp_path / "index.db", isolation_level=None) as other:
+        other.execute("DROP TABLE entries")
+    clock.now += 2 * SECOND
+    with pytest.raises(sqlite3.Error):
+        index.used(("t", A))
+    index.used(("t", A))
 
 
 def test_many_threads_read_write_and_evict_at_once(tmp_path):

@@ -228,12 +228,6 @@ def test_a_failed_disk_write_is_reported_and_leaves_the_old_entry(tmp_path, monk
     assert len(list((tmp_path / "t" / "aa").iterdir())) == 1
 
 
-def test_a_folder_that_cannot_be_used_is_a_tier_that_is_down(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(TierDown):
-        DiskTier(tmp_path / "file", 100)
-
-
 def test_redis_entries_expire(redis_url):
     RedisTier(redis_url, ttl_seconds=60).put("t", A, b"x")
     client = redis.Redis.from_url(redis_url)

@@ -63,4 +63,5 @@ class StagingEngine:
         self.captured.append(ids)
 
     def purge(self, tenant: str, keys: list[str]) -> None:
+        self.status()
         self.purged += keys

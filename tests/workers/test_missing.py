@@ -8,17 +8,17 @@ import pytest
 from staging_engine import FINGERPRINT
 
 from app.core.catalog import DocumentState, ReadingState
-from kvstore.errors import TierDown
 from kvstore.tiers.disk import DiskTier
 from kvstore.verification import YOUNG_SECONDS, Judge, Verdict, examine, remove
 from workers.deletion import delete_document
 from workers.ingest import ingest
-from workers.missing import is_known, make_again, missing_readings
+from workers.missing import Fates, is_known, make_again, missing_readings
 from workers.pieces import Pieces
 from workers.preread import preread
 
 TENANT = "default"
 TRAVEL = "# Travel\n\n" + "\n\n".join(f"Whoever travels to town {n} is paid {40 + n} euros a day." for n in range(9))
+EVICTED = Fates([], datetime.now(UTC), None)
 SHARED = TRAVEL + "\n\nWhoever travels by night sleeps in the train, and is paid nothing for it but the ticket."
 
 
@@ -111,7 +111,7 @@ def test_what_no_tier_has_is_missing_and_is_made_again(context, tier, read):
         tier.delete(TENANT, key)
     found = missing(context, tier)
     assert [reading.key for reading in found] == sorted(lost)
-    assert make_again(context.catalog, found) == {travel.id}
+    assert make_again(context.catalog, found, EVICTED) == {travel.id}
     assert (state(context, travel), state(context, other)) == (DocumentState.INDEXED, DocumentState.PREREAD)
     wanted = {r.key for r in context.catalog.readings(TENANT, chosen) if r.state is ReadingState.WANTED}
     assert wanted == set(lost)
@@ -127,7 +127,7 @@ def test_what_all_prompts_share_is_made_again_with_any_document(context, tier, r
     tier.delete(TENANT, preamble)
     found = missing(context, tier)
     assert [reading.key for reading in found] == [preamble]
-    assert make_again(context.catalog, found) == {travel.id}
+    assert make_again(context.catalog, found, EVICTED) == {travel.id}
     assert not preread(travel.id, context)
     assert tier.contains(TENANT, [preamble]) == {preamble}
 
@@ -139,7 +139,7 @@ def test_where_everything_is_lost_it_is_told_once(context, tier, read):
         tier.delete(TENANT, key)
     found = missing(context, tier)
     assert {reading.key for reading in found} == set(keys)
-    make_again(context.catalog, found)
+    make_again(context.catalog, found, EVICTED)
     assert missing(context, tier) == []
 
 
@@ -154,11 +154,14 @@ def test_one_level_is_enough(context, tier, read):
 def test_a_document_that_is_being_deleted_misses_nothing(context, tier, read, monkeypatch):
     document = read("travel.md", TRAVEL)
 
-    def killed(*_):
-        raise TierDown("The process ended here.")
+    class Killed(BaseException):
+        pass
 
-    monkeypatch.setattr(context.catalog, "drop_readings", killed)
-    with pytest.raises(TierDown):
+    def killed(*_):
+        raise Killed
+
+    monkeypatch.setattr(context.catalog, "bury_document", killed)
+    with pytest.raises(Killed):
         delete(context, document)
     assert state(context, document) is DocumentState.DELETING
     assert missing(context, tier) == []

@@ -63,7 +63,7 @@ def test_every_chunk_and_the_preamble_are_pre_read_behind_the_preamble(context, 
     hits = stored(context, indexed)
     assert len(hits) == len(chunks) > 3
     assert hits[0].blob.decode(LOSSLESS).keys[0].dtype is torch.bfloat16
-    assert context.catalog.kv_bytes(TENANT) >= sum(len(hit.blob.data) for hit in hits)
+    assert context.catalog.kv_at_rest(TENANT).bytes >= sum(len(hit.blob.data) for hit in hits)
     assert not list(context.settings.effective_staging_dir.iterdir())
 
 

@@ -56,7 +56,14 @@ def test_an_upload_answers_questions_after_a_real_worker_has_ingested_it(client,
     with celery_process(settings, tmp_path, *WORKER):
         wait_until(lambda: state(client, before) == "indexed", "the wake-up sent before the worker came is done")
         parts = {part["name"]: part["ok"] for part in client.get("/readyz").json()["parts"]}
-        assert parts == {"database": True, "queue": True, "engine": False, "index": True, "worker": True}
+        assert parts == {
+            "database": True,
+            "queue": True,
+            "engine": False,
+            "index": True,
+            "worker": True,
+            "disk for chunk KV": True,
+        }
         after = add(client, "pier.md", PAGE.replace("harbour", "pier"))
         wait_until(lambda: state(client, after) == "indexed", "the second document is indexed")
         assert client.delete(f"/documents/{before}").status_code == 204

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.core.catalog import DocumentNotFound, DocumentState
-from kvstore.errors import TierDown
+from retrieval.errors import IndexUnavailable
 from workers.claim import claimed
 from workers.deletion import delete_document, finish_deletion_of
 from workers.ingest import ingest
@@ -53,17 +53,16 @@ def test_a_claim_is_renewed_for_as_long_as_the_work_lasts(context, add):
     assert context.catalog.get_document(TENANT, document.id).claim_owner is None
 
 
-def test_a_deletion_that_a_dead_store_stopped_is_finished_later(context, add, leftovers, monkeypatch):
+def test_a_deletion_that_a_dead_index_stopped_is_finished_later(context, add, leftovers, monkeypatch):
     document = add("a.md", "The first rule is short.")
     ingest(document.id, context)
     preread(document.id, context)
 
-    def down(tenant, keys):
-        raise TierDown("The disk tier does not answer.")
+    def down(tenant, document_id):
+        raise IndexUnavailable("The index does not answer.")
 
-    monkeypatch.setattr(context.store, "delete", down)
-    with pytest.raises(TierDown):
-        delete_document(TENANT, document.id, catalog=context.catalog, purge=context.purge, now=later())
+    monkeypatch.setattr(context.index, "delete_document", down)
+    assert not delete_document(TENANT, document.id, catalog=context.catalog, purge=context.purge, now=later())
     assert context.catalog.get_document(TENANT, document.id).state is DocumentState.DELETING
     reconcile(context, set(), later())
     assert leftovers()["documents"] == 1, "still down: still to be deleted"

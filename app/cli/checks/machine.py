@@ -29,12 +29,6 @@ def check_state_folder(settings: Settings) -> Finding:
         return fail(name, f"{folder} cannot be written to: {error.strerror}.", f"Let user {os.getuid()} write there.")
     if free < _LOW_BYTES:
         return fail(name, f"{folder} has {gib(free)} left.", "Free some space, or move PREREAD_STATE_DIR.")
-    if free < settings.kv_disk_bytes:
-        return warn(
-            name,
-            f"{folder} has {gib(free)} left, less than chunk KV may take ({gib(settings.kv_disk_bytes)}).",
-            "Lower PREREAD_KV_DISK_BYTES, or free some space.",
-        )
     return ok(name, f"{folder}, {gib(free)} free")
 
 

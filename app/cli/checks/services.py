@@ -7,6 +7,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.cli.checks.finding import Finding, fail, failed_by, ok, warn
+from app.cli.checks.redis_url import without_password
 from app.cli.client import ApiClient
 from app.cli.errors import NotRunning, Refused
 from app.cli.redis_server import redis_answers
@@ -44,13 +45,6 @@ def check_redis(settings: Settings) -> Finding:
     if redis_answers(settings.redis_socket):
         return ok(name, f"answers on {settings.redis_socket}")
     return _not_running(settings, name, "The private Redis does not answer.")
-
-
-def check_kv_redis(settings: Settings) -> Finding:
-    name = "redis for chunk KV"
-    if not settings.kv_redis_url:
-        return ok(name, "off")
-    return _check_redis_server(name, settings.kv_redis_url)
 
 
 def check_engine(settings: Settings) -> Finding:
@@ -101,10 +95,10 @@ def _check_redis_server(name: str, url: str) -> Finding:
     try:
         client.ping()
     except RedisError as error:
-        return fail(name, f"{_without_password(url)} does not answer: {error}", "Is Redis running there?")
+        return fail(name, f"{without_password(url)} does not answer: {error}", "Is Redis running there?")
     finally:
         client.close()
-    return ok(name, f"answers at {_without_password(url)}")
+    return ok(name, f"answers at {without_password(url)}")
 
 
 def _not_running(settings: Settings, name: str, message: str) -> Finding:
@@ -112,8 +106,3 @@ def _not_running(settings: Settings, name: str, message: str) -> Finding:
         log = Path(settings.log_dir) / f"{name}.log"
         return fail(name, message, f"Preread is running, but this part of it is not ready; see {log}.")
     return warn(name, message, _START)
-
-
-def _without_password(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"

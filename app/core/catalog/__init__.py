@@ -20,14 +20,18 @@ from app.core.catalog.records import (
     DocumentPage,
     DocumentRow,
     DocumentTable,
+    KvAtRest,
     LookupCount,
     LookupTotals,
     NewChunk,
     ReadingRecord,
+    Reuse,
+    Saving,
+    Tombstone,
     Version,
     WantedReading,
 )
-from app.core.catalog.states import DocumentState, ReadingState, VersionState
+from app.core.catalog.states import DocumentState, Gone, ReadingState, VersionState
 
 __all__ = [
     "Catalog",
@@ -43,13 +47,18 @@ __all__ = [
     "DocumentRow",
     "DocumentState",
     "DocumentTable",
+    "Gone",
     "InvalidTransition",
+    "KvAtRest",
     "LookupCount",
     "LookupTotals",
     "NewChunk",
     "ReadingRecord",
     "ReadingState",
+    "Reuse",
+    "Saving",
     "SchemaError",
+    "Tombstone",
     "UnstorableText",
     "Version",
     "VersionRetired",

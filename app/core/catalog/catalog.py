@@ -6,11 +6,13 @@ from app.core.catalog.documents import Documents
 from app.core.catalog.lookups import Lookups
 from app.core.catalog.overview import Overview
 from app.core.catalog.readings import Readings
+from app.core.catalog.savings import Savings
 from app.core.catalog.schema import Schema
+from app.core.catalog.tombstones import Tombstones
 from app.core.catalog.versions import Versions
 
 
-class Catalog(Schema, Documents, Claims, Versions, Chunks, Readings, Lookups, Overview):
+class Catalog(Schema, Documents, Claims, Versions, Chunks, Readings, Lookups, Savings, Overview, Tombstones):
     """Documents, versions, chunks, readings and counters of every tenant, in SQLite or Postgres.
 
         catalog = Catalog("sqlite:////var/lib/preread/preread.db")

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from app.core.catalog.database import Database
 from app.core.catalog.models import StoredDocument, StoredDocumentLookups, StoredRollup
-from app.core.catalog.records import LookupCount, LookupTotals
+from app.core.catalog.records import LookupCount, LookupTotals, Reuse
+from app.core.catalog.savings import add_saving
 from app.core.catalog.upsert import upsert
 
 BUCKET = timedelta(minutes=5)
@@ -25,8 +26,9 @@ class Lookups(Database):
         misses: Mapping[str, tuple[int, int]],
         per_document: Mapping[str, tuple[int, int]],
         now: datetime,
+        reuse: Reuse | None = None,
     ) -> None:
-        """Count one request's lookups, all of them or none.
+        """Count one request's lookups, and what it reused, all of it or nothing.
 
         Args:
             hits: (chunks, tokens) by the tier that had them.
@@ -51,6 +53,8 @@ class Lookups(Database):
         with self._write() as session:
             _add_rollups(session, rollups)
             _add_document_lookups(session, tenant, per_document)
+            if reuse is not None:
+                add_saving(session, tenant, bucket, reuse)
 
     def lookup_totals(self, tenant: str, since: datetime | None = None) -> LookupTotals:
         """Sums over all time, or from the bucket that holds `since` on. Deleted documents' lookups still count."""

@@ -142,6 +142,26 @@ class StoredReading(Base):
     created_at: Mapped[datetime] = mapped_column(UtcTime)
     updated_at: Mapped[datetime] = mapped_column(UtcTime)
     passage_version_id: Mapped[str | None] = mapped_column(String(64))
+    gone: Mapped[str | None] = mapped_column(String(16))
+    error_code: Mapped[str | None] = mapped_column(String(64))
+    bytes_in_16_bits: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class StoredTombstone(Base):
+    __tablename__ = "tombstones"
+    __table_args__ = (
+        Index("ix_tombstones_tenant_document_id", "tenant", "document_id"),
+        Index("ix_tombstones_purged_at_due_at", "purged_at", "due_at"),
+    )
+
+    tenant: Mapped[str] = mapped_column(String(63), primary_key=True)
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    document_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    deleted_at: Mapped[datetime] = mapped_column(UtcTime)
+    due_at: Mapped[datetime] = mapped_column(UtcTime)
+    forgotten_at: Mapped[datetime | None] = mapped_column(UtcTime)
+    revived_at: Mapped[datetime | None] = mapped_column(UtcTime)
+    purged_at: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
 class StoredRollup(Base):
@@ -153,6 +173,23 @@ class StoredRollup(Base):
     detail: Mapped[str] = mapped_column(String(64), primary_key=True)
     chunks: Mapped[int] = mapped_column(BigInteger)
     tokens: Mapped[int] = mapped_column(BigInteger)
+
+
+class StoredSaving(Base):
+    """Whole microseconds: a sum of floats depends on the order of its rows, and a counter must never go back."""
+
+    __tablename__ = "savings"
+
+    tenant: Mapped[str] = mapped_column(String(63), primary_key=True)
+    bucket_start: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
+    reused_tokens: Mapped[int] = mapped_column(BigInteger)
+    fresh_tokens: Mapped[int] = mapped_column(BigInteger)
+    timed_tokens: Mapped[int] = mapped_column(BigInteger)
+    timed_microseconds: Mapped[int] = mapped_column(BigInteger)
+    saved_microseconds: Mapped[int] = mapped_column(BigInteger)
+    load_microseconds: Mapped[int] = mapped_column(BigInteger)
+    loaded_bytes: Mapped[int] = mapped_column(BigInteger)
+    loaded_bytes_in_16_bits: Mapped[int] = mapped_column(BigInteger)
 
 
 class StoredDocumentLookups(Base):

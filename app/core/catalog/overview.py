@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
 from app.core.catalog.database import Database
 from app.core.catalog.documents import document_records, live_versions, page_of_documents
 from app.core.catalog.errors import DocumentNotFound
 from app.core.catalog.models import StoredChunk, StoredDocument, StoredDocumentLookups, StoredReading, StoredVersion
-from app.core.catalog.records import ChunkCounts, CountedReadings, Document, DocumentRow, DocumentTable
+from app.core.catalog.records import ChunkCounts, CountedReadings, Document, DocumentRow, DocumentTable, KvAtRest
 from app.core.catalog.states import DocumentState, ReadingState, VersionState
 
 _OPENING = CountedReadings()
@@ -53,6 +53,26 @@ class Overview(Database):
         )
         with self._read() as session:
             return {DocumentState(state): count for state, count in session.execute(query)}
+
+    def reading_counts(self, tenant: str) -> dict[ReadingState, int]:
+        """How many readings, preambles' included, are in each state; states without any are left out."""
+        query = (
+            select(StoredReading.state, func.count())
+            .where(StoredReading.tenant == tenant)
+            .group_by(StoredReading.state)
+        )
+        with self._read() as session:
+            return {ReadingState(state): count for state, count in session.execute(query)}
+
+    def kv_at_rest(self, tenant: str) -> KvAtRest:
+        """Bytes of all blobs of ready readings, preambles' included, each counted once however many tiers have it."""
+        known = case((StoredReading.bytes_in_16_bits.is_not(None), StoredReading.bytes), else_=0)
+        sums = (StoredReading.bytes, known, StoredReading.bytes_in_16_bits)
+        query = select(*(func.coalesce(func.sum(each), 0) for each in sums)).where(
+            StoredReading.tenant == tenant, StoredReading.state == ReadingState.READY
+        )
+        with self._read() as session:
+            return KvAtRest(*map(int, session.execute(query).one()))
 
     def chunk_counts(self, tenant: str, *, counted: CountedReadings = _OPENING) -> ChunkCounts:
         """Chunks of all published versions."""

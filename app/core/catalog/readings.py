@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, and_, case, delete, or_, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from app.core.catalog.batches import batches
@@ -12,7 +12,7 @@ from app.core.catalog.claims import held_document
 from app.core.catalog.database import Database
 from app.core.catalog.models import StoredChunk, StoredDocument, StoredReading, StoredVersion
 from app.core.catalog.records import ReadingRecord, WantedReading
-from app.core.catalog.states import DocumentState, ReadingState, VersionState
+from app.core.catalog.states import DocumentState, Gone, ReadingState, VersionState
 from app.core.catalog.text import made_storable
 from app.core.catalog.upsert import upsert
 
@@ -59,29 +59,40 @@ class Readings(Database):
             return True
 
     def reading_ready(
-        self, tenant: str, key: str, n_tokens: int, size_bytes: int, passage_version_id: str | None = None
+        self,
+        tenant: str,
+        key: str,
+        n_tokens: int,
+        size_bytes: int,
+        passage_version_id: str | None = None,
+        bytes_in_16_bits: int | None = None,
     ) -> bool:
         """Note that the blob is stored, read behind text of that version if of any.
 
         False: nobody wants it any more, or not behind that text, and the caller has to remove it.
         """
-        made: dict[str, str | int | None] = {
+        made = {
             "state": ReadingState.READY,
             "n_tokens": n_tokens,
             "bytes": size_bytes,
+            "bytes_in_16_bits": bytes_in_16_bits,
+            "gone": None,
             "error": None,
+            "error_code": None,
         }
         wanted = StoredReading.passage_version_id.is_not_distinct_from(passage_version_id)
         return self._update_reading(tenant, key, made, wanted)
 
-    def reading_failed(self, tenant: str, key: str, error: str) -> bool:
-        """Note why the reading could not be made. False: nobody wants it any more."""
-        return self._update_reading(tenant, key, {"state": ReadingState.FAILED, "error": made_storable(error)})
-
-    def mark_stale(self, tenant: str, keys: Iterable[str]) -> None:
-        """These readings' blobs, made or being made, must not be used; they are wanted behind another passage."""
-        stale = {"state": ReadingState.STALE, "passage_version_id": None, "updated_at": self._clock()}
-        self._update_all(tenant, keys, stale)
+    def reading_failed(self, tenant: str, key: str, error: str, code: str | None = None) -> bool:
+        """Note why the reading could not be made, with the error's code. False: nobody wants it any more."""
+        was_ready = and_(StoredReading.state == ReadingState.READY, StoredReading.gone.is_(None))
+        failed = {
+            "state": ReadingState.FAILED,
+            "gone": case((was_ready, Gone.EVICTED.value), else_=StoredReading.gone),
+            "error": made_storable(error),
+            "error_code": code,
+        }
+        return self._update_reading(tenant, key, failed)
 
     def attribute_readings(self, tenant: str, keys: Iterable[str], version_id: str) -> None:
         """The passage of these readings is now text of that version."""
@@ -115,16 +126,13 @@ class Readings(Database):
 
     def readings(self, tenant: str, ids_hashes: Iterable[str]) -> list[ReadingRecord]:
         """Every reading of these token ids: all states, models and preambles, ordered by key."""
-        return self._find(tenant, ids_hashes, orphans=False, excluding=None)
+        return self._select(
+            select(StoredReading).where(StoredReading.tenant == tenant), StoredReading.ids_hash, ids_hashes
+        )
 
-    def orphaned_keys(
-        self, tenant: str, ids_hashes: Iterable[str], excluding: str | None = None
-    ) -> list[ReadingRecord]:
-        """Readings of these token ids that no chunk of a pending or current version has, ordered by key.
-
-        The chunks of the document `excluding` do not count; those of a document being deleted never do.
-        """
-        return self._find(tenant, ids_hashes, orphans=True, excluding=excluding)
+    def readings_under(self, tenant: str, keys: Iterable[str]) -> list[ReadingRecord]:
+        """Those of these keys, ordered by key."""
+        return self._select(select(StoredReading).where(StoredReading.tenant == tenant), StoredReading.key, keys)
 
     def ready_readings(self, after: tuple[str, str] = ("", ""), limit: int = 500) -> list[ReadingRecord]:
         """Ready readings of every tenant by tenant and key, behind `after`.
@@ -138,17 +146,29 @@ class Readings(Database):
         query = (
             select(StoredReading)
             .where(name > after, StoredReading.state == ReadingState.READY)
-            .where(or_(~chunk.exists(), _in_live_version(chunk).exists()))
+            .where(or_(~chunk.exists(), in_live_version(chunk).exists()))
             .order_by(StoredReading.tenant, StoredReading.key)
             .limit(limit)
         )
         with self._read() as session:
             return [_record(row) for row in session.scalars(query)]
 
-    def readings_lost(self, tenant: str, keys: Iterable[str]) -> None:
+    def readings_lost(self, tenant: str, keys: Iterable[str], gone: Gone) -> None:
         """The blobs of these ready readings are in no tier any more: they are wanted anew."""
-        wanted = {"state": ReadingState.WANTED, "n_tokens": 0, "bytes": 0, "updated_at": self._clock()}
+        wanted = {"state": ReadingState.WANTED, "n_tokens": 0, "bytes": 0, "gone": gone, "updated_at": self._clock()}
         self._update_all(tenant, keys, wanted, StoredReading.state == ReadingState.READY)
+
+    def note_gone(self, found: Iterable[tuple[ReadingRecord, Gone]]) -> None:
+        """Note what became of these ready readings' blobs, where that is not known; not if one was made again since."""
+        with self._write() as session:
+            for record, gone in sorted(found, key=lambda each: (each[0].tenant, each[0].key)):
+                session.execute(
+                    update(StoredReading)
+                    .where(StoredReading.tenant == record.tenant, StoredReading.key == record.key)
+                    .where(StoredReading.state == ReadingState.READY, StoredReading.gone.is_(None))
+                    .where(StoredReading.updated_at == record.updated_at)
+                    .values(gone=gone)
+                )
 
     def drop_readings(self, tenant: str, keys: Iterable[str]) -> int:
         """Forget these readings (their blobs are gone). Returns how many there were."""
@@ -163,14 +183,6 @@ class Readings(Database):
                 dropped += len(gone.all())
         return dropped
 
-    def kv_bytes(self, tenant: str) -> int:
-        """Bytes of all blobs of ready readings, preambles' included."""
-        query = select(func.coalesce(func.sum(StoredReading.bytes), 0)).where(
-            StoredReading.tenant == tenant, StoredReading.state == ReadingState.READY
-        )
-        with self._read() as session:
-            return int(session.scalar(query) or 0)
-
     def _update_all(
         self, tenant: str, keys: Iterable[str], values: dict[str, Any], *conditions: ColumnElement[bool]
     ) -> None:
@@ -183,7 +195,7 @@ class Readings(Database):
                 )
 
     def _update_reading(
-        self, tenant: str, key: str, values: dict[str, str | int | None], *conditions: ColumnElement[bool]
+        self, tenant: str, key: str, values: dict[str, Any], *conditions: ColumnElement[bool]
     ) -> bool:
         with self._write() as session:
             updated = session.scalar(
@@ -193,20 +205,6 @@ class Readings(Database):
                 .returning(StoredReading.key)
             )
             return updated is not None
-
-    def _find(
-        self, tenant: str, ids_hashes: Iterable[str], *, orphans: bool, excluding: str | None
-    ) -> list[ReadingRecord]:
-        query = select(StoredReading).where(StoredReading.tenant == tenant)
-        if orphans:
-            chunk = select(StoredChunk.id).where(
-                StoredChunk.tenant == tenant, StoredChunk.ids_hash == StoredReading.ids_hash
-            )
-            shared = _in_live_version(chunk)
-            if excluding is not None:
-                shared = shared.where(StoredChunk.document_id != excluding)
-            query = query.where(~shared.exists())
-        return self._select(query, StoredReading.ids_hash, ids_hashes)
 
     def _select(
         self, query: Select[StoredReading], column: InstrumentedAttribute[Any], values: Iterable[str]
@@ -218,7 +216,7 @@ class Readings(Database):
         return sorted(found, key=lambda record: record.key)
 
 
-def _in_live_version(chunk: Select[str]) -> Select[str]:
+def in_live_version(chunk: Select[str]) -> Select[str]:
     """Those of the chunks that some version has which is not retired."""
     return chunk.join(StoredVersion, StoredVersion.id == StoredChunk.version_id).where(
         StoredVersion.state != VersionState.RETIRED
@@ -281,4 +279,7 @@ def _record(stored: StoredReading) -> ReadingRecord:
         error=stored.error,
         created_at=stored.created_at,
         updated_at=stored.updated_at,
+        gone=None if stored.gone is None else Gone(stored.gone),
+        error_code=stored.error_code,
+        bytes_in_16_bits=stored.bytes_in_16_bits,
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.core.catalog.states import DocumentState, ReadingState, VersionState
+from app.core.catalog.states import DocumentState, Gone, ReadingState, VersionState
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,11 @@ class WantedReading:
 
 @dataclass(frozen=True)
 class ReadingRecord:
-    """What became of one reading; `n_tokens` and `bytes` are 0 until it is ready."""
+    """What became of one reading; `n_tokens` and `bytes` are 0 until it is ready.
+
+    `gone`: what became of its blob, as far as was noted, and `error_code`: of the last try to make it; both only until
+    it is ready again. `bytes_in_16_bits`: what its KV takes in 16 bits a value; None: not known.
+    """
 
     tenant: str
     key: str
@@ -113,6 +117,32 @@ class ReadingRecord:
     created_at: datetime
     updated_at: datetime
     passage_version_id: str | None = None
+    gone: Gone | None = None
+    error_code: str | None = None
+    bytes_in_16_bits: int | None = None
+
+
+@dataclass(frozen=True)
+class Tombstone:
+    """Over a key whose blobs a deletion, a new version or a shared chunk wanted gone.
+
+    `document_id`: the document whose KV or text it was; "" if of none that is known. `forgotten_at`: when the engine
+    had emptied its memory of it. `revived_at`: when it was wanted anew. `purged_at`: when nothing was left nor could
+    come.
+    """
+
+    tenant: str
+    key: str
+    document_id: str
+    deleted_at: datetime
+    forgotten_at: datetime | None
+    revived_at: datetime | None
+    purged_at: datetime | None
+
+    @property
+    def stands(self) -> bool:
+        """Whether what lies under the key must not be used."""
+        return self.revived_at is None and self.purged_at is None
 
 
 @dataclass(frozen=True)
@@ -166,6 +196,49 @@ class LookupTotals:
         """Share of looked-up tokens that hit; None if nothing was looked up."""
         tokens = self.tokens_reused + sum(count.tokens for count in self.misses)
         return self.tokens_reused / tokens if tokens else None
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """What chunk KV did for one answer.
+
+    `load_seconds` were spent on loading, of which `loaded_bytes` from tiers that in 16 bits a value would have been
+    `loaded_bytes_in_16_bits`. Computing `timed_tokens` took `timed_seconds`; both 0 where that was not measured.
+    """
+
+    reused_tokens: int = 0
+    fresh_tokens: int = 0
+    load_seconds: float = 0.0
+    loaded_bytes: int = 0
+    loaded_bytes_in_16_bits: int = 0
+    timed_tokens: int = 0
+    timed_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What chunk KV did for all answers: sums of `Reuse`, and the estimate of the seconds that it saved."""
+
+    reused_tokens: int = 0
+    fresh_tokens: int = 0
+    saved_seconds: float = 0.0
+    load_seconds: float = 0.0
+    loaded_bytes: int = 0
+    loaded_bytes_in_16_bits: int = 0
+
+
+@dataclass(frozen=True)
+class KvAtRest:
+    """Of ready readings: `bytes` of all blobs, and of those whose size in 16 bits is known both sizes."""
+
+    bytes: int = 0
+    known_bytes: int = 0
+    known_bytes_in_16_bits: int = 0
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Bytes in 16 bits a value ÷ bytes at rest; None: no data."""
+        return self.known_bytes_in_16_bits / self.known_bytes if self.known_bytes else None
 
 
 @dataclass(frozen=True)

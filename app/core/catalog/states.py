@@ -33,3 +33,12 @@ class ReadingState(StrEnum):
     STALE = "stale"
     READY = "ready"
     FAILED = "failed"
+
+
+class Gone(StrEnum):
+    """What became of a blob that was stored and is in no tier any more."""
+
+    EVICTED = "evicted"
+    EXPIRED = "expired"
+    CORRUPT = "corrupt"
+    STALE_PROFILE = "stale_profile"

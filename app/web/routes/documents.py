@@ -6,7 +6,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse
 
 from app.web.deps import LibraryDep, Limit, Offset, Search
-from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage
+from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, DocumentVectors
 from app.web.schemas.problem import Problem
 
 router = APIRouter(prefix="/documents", tags=["documents"], responses={404: {"model": Problem}})
@@ -46,6 +46,15 @@ def get_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
 )
 def get_document_text(document_id: DocumentId, library: LibraryDep) -> PlainTextResponse:
     return PlainTextResponse(library.text(document_id), headers={"X-Content-Type-Options": "nosniff"})
+
+
+@router.get(
+    "/{document_id}/vectors",
+    operation_id="count_document_vectors",
+    summary="How many vectors the index holds of a document, also of one that is gone",
+)
+def count_document_vectors(document_id: DocumentId, library: LibraryDep) -> DocumentVectors:
+    return DocumentVectors(vectors=library.vectors(document_id))
 
 
 @router.delete(

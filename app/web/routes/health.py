@@ -14,8 +14,8 @@ async def health() -> Health:
 @router.get(
     "/readyz",
     operation_id="readiness",
-    summary="Whether every part answers",
-    responses={503: {"model": Readiness, "description": "Some part does not answer."}},
+    summary="Whether every part answers that questions need",
+    responses={503: {"model": Readiness, "description": "Some required part does not answer."}},
 )
 def readiness(system: SystemDep, response: Response) -> Readiness:
     found = system.readiness()

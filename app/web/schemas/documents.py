@@ -31,6 +31,10 @@ class DocumentPage(BaseModel):
     total: int = Field(description="How many there are in all.")
 
 
+class DocumentVectors(BaseModel):
+    vectors: int = Field(description="Vectors of the document's chunks in the index, of every version.")
+
+
 class DocumentAdded(BaseModel):
     document: DocumentOut
     created: bool = Field(description="False: the same bytes were there already.")

@@ -10,14 +10,15 @@ class Health(BaseModel):
 
 
 class Part(BaseModel):
-    name: str = Field(description="database, queue, engine, index or worker.")
+    name: str = Field(description="database, queue, engine, index, worker, or a tier of chunk KV.")
     ok: bool = Field(description="Whether it answers.")
+    required: bool = Field(True, description="false: questions are answered without it, only less quickly.")
     message: str = Field(description="What is wrong, or what was found.")
     hint: str = Field(description="What to do about it; may be empty.")
 
 
 class Readiness(BaseModel):
-    ready: bool = Field(description="All parts answer.")
+    ready: bool = Field(description="All required parts answer.")
     parts: list[Part]
 
 
@@ -91,9 +92,14 @@ class CacheReport(BaseModel):
     hit_rate: float | None = Field(description="hits / lookups; null: no data.")
     token_hit_rate: float | None = Field(description="Tokens found / tokens looked up; null: no data.")
     tokens_reused: int = Field(description="Tokens found.")
+    seconds_saved: float = Field(description="Seconds of prefill that reused tokens saved, estimated.")
+    load_seconds: float = Field(description="Seconds spent on loading chunk KV.")
     hits_by_tier: list[TierHits]
     misses_by_reason: list[ReasonMisses]
     kv_bytes: int = Field(description="Bytes of all chunk KV at rest.")
+    compression_ratio: float | None = Field(
+        description="Bytes of the chunk KV in 16 bits a value / bytes at rest; null: no data."
+    )
     tiers: list[TierOut]
     documents: list[CacheDocument] = Field(description="One page of documents.")
     documents_total: int = Field(description="How many documents there are in all.")

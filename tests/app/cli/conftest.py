@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from kept_document import World
 from waiting import wait_until
 
 from app.cli.processes import ProcessSpec
@@ -40,6 +41,13 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     get_settings.cache_clear()
     yield tmp_path / "state"
     get_settings.cache_clear()
+
+
+@pytest.fixture
+def world(own_state: Path) -> Iterator[World]:
+    world = World()
+    yield world
+    world.catalog.close()
 
 
 @pytest.fixture

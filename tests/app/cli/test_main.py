@@ -74,3 +74,14 @@ def test_a_second_up_on_the_same_state_is_refused(own_state, monkeypatch, capsys
     with hold_state(own_state):
         assert run_main(monkeypatch, "up") == 1
     assert "already running" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["worker", "up"])
+def test_where_chunk_kv_is_only_read_there_is_no_worker(own_state, monkeypatch, capsys, command) -> None:
+    monkeypatch.setenv("PREREAD_KV_READ_ONLY", "true")
+    get_settings.cache_clear()
+    monkeypatch.setattr("os.execv", lambda *_: pytest.fail("it started"))
+    assert run_main(monkeypatch, command) == 1
+    output = capsys.readouterr().err
+    assert "PREREAD_KV_READ_ONLY forbids that" in output
+    assert "Unset it for workers" in output

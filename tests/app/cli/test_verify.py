@@ -2,84 +2,16 @@
 
 import base64
 import json
-import os
+from datetime import UTC, datetime, timedelta
 
-import pytest
-import torch
+from kept_document import CHUNKS, TENANT, World, blob, named
+from sqlalchemy import create_engine, update
 from typer.testing import CliRunner
 
 from app.cli.main import cli
-from app.core.catalog import Catalog, DocumentState, NewChunk, SchemaError, WantedReading
+from app.core.catalog import DocumentState, Gone, SchemaError
+from app.core.catalog.models import StoredReading
 from app.core.settings import get_settings
-from kvstore.blob import encode_blob
-from kvstore.chunk_kv import ChunkKV
-from kvstore.codecs.codecs import LOSSLESS
-from kvstore.identity import BlobIdentity
-from kvstore.key import Reading
-from kvstore.tiers.disk import DiskTier
-from workers.context import build_store
-
-TENANT = "default"
-CHUNKS = range(1, 4)
-
-
-def named(number: int) -> str:
-    """A chunk's hash, and its key."""
-    return f"{number:064x}"
-
-
-def blob(number: int) -> bytes:
-    layers = (torch.full((2, 1, 4), float(number), dtype=torch.bfloat16),)
-    identity = BlobIdentity(named(number), named(number), "c" * 64, "d" * 64, Reading.OPENING)
-    return encode_blob(ChunkKV(layers, layers), identity, LOSSLESS)
-
-
-class World:
-    """A document of three chunks, pre-read."""
-
-    def __init__(self) -> None:
-        self.settings = get_settings()
-        self.catalog = Catalog(self.settings.effective_database_url)
-        self.catalog.migrate()
-        document, _ = self.catalog.add_document(TENANT, "travel.md", "a" * 64, "text/plain", 1)
-        self.document_id, version = document.id, document.pending_version_id
-        assert version
-        assert self.catalog.claim(document.id, "worker", 60)
-        self.catalog.save_parsed(version, owner="worker", title="", media_type="text/plain", pages=None)
-        chunks = [NewChunk(number, "", 0, 1, None, None, [number], named(number)) for number in CHUNKS]
-        self.catalog.save_chunks(version, chunks, owner="worker")
-        self.catalog.publish_version(document.id, version, owner="worker")
-        self.catalog.advance(document.id, "worker", DocumentState.INDEXED)
-        wanted = [
-            WantedReading(TENANT, named(number), named(number), "c" * 64, "d" * 64, Reading.OPENING)
-            for number in CHUNKS
-        ]
-        self.catalog.want_readings(document.id, "worker", wanted)
-        store = build_store(self.settings)
-        for number, reading in zip(CHUNKS, wanted, strict=True):
-            store.put(TENANT, blob(number))
-            self.catalog.reading_ready(TENANT, reading.key, 1, 1)
-        self.catalog.advance(document.id, "worker", DocumentState.PREREAD)
-        self.catalog.release(document.id, "worker")
-
-    @property
-    def state(self) -> DocumentState:
-        return self.catalog.get_document(TENANT, self.document_id).state
-
-    def put_old(self, number: int) -> None:
-        """A blob written long ago that no reading knows."""
-        DiskTier(self.settings.effective_kv_dir, 10**9).put(TENANT, named(number), blob(number))
-        os.utime(self.path(number), (1, 1))
-
-    def path(self, number: int):
-        return self.settings.effective_kv_dir / TENANT / "00" / f"{named(number)}.kv"
-
-
-@pytest.fixture
-def world(own_state):
-    world = World()
-    yield world
-    world.catalog.close()
 
 
 def verify(*arguments: str):
@@ -128,7 +60,24 @@ def test_repair_removes_and_has_the_documents_of_what_was_lost_pre_read_again(wo
     assert missing == "missing: 2 readings; 1 documents will be pre-read again"
     assert [world.path(number).exists() for number in (1, 2, 3, 9)] == [False, False, True, False]
     assert world.state is DocumentState.INDEXED
+    readings = world.catalog.readings(TENANT, [named(number) for number in CHUNKS])
+    assert [reading.gone for reading in readings] == [Gone.CORRUPT, Gone.EVICTED, None]
     assert verify().exit_code == 0
+
+
+def test_what_is_older_than_the_tiers_keep_it_is_told_as_expired(world, monkeypatch):
+    monkeypatch.setenv("PREREAD_KV_DISK_TTL_SECONDS", "60")
+    get_settings.cache_clear()
+    engine = create_engine(world.settings.effective_database_url)
+    with engine.begin() as connection:
+        an_hour_ago = datetime.now(UTC) - timedelta(hours=1)
+        connection.execute(update(StoredReading).where(StoredReading.key == named(2)).values(updated_at=an_hour_ago))
+    engine.dispose()
+    for number in CHUNKS:
+        world.path(number).unlink()
+    verify("--repair")
+    readings = world.catalog.readings(TENANT, [named(number) for number in CHUNKS])
+    assert [reading.gone for reading in readings] == [Gone.EVICTED, Gone.EXPIRED, Gone.EVICTED]
 
 
 def test_a_tier_that_is_down_is_told_and_the_others_are_verified(world, monkeypatch, tmp_path):

@@ -31,7 +31,7 @@ def test_a_reading_behind_another_passage_than_is_wanted_is_stale_until_it_is_ma
         record = conditioned(catalog)
         assert (record.state, record.conditioning_hash) == (ReadingState.STALE, own.conditioning_hash)
         assert record.passage_version_id == document.current_version_id
-    assert catalog.kv_bytes(TENANT) == 0
+    assert catalog.kv_at_rest(TENANT).bytes == 0
     assert catalog.reading_ready(TENANT, own.key, 4, 100, document.current_version_id)
     catalog.want_readings(document.id, "worker", [own])
     assert conditioned(catalog).state is ReadingState.READY

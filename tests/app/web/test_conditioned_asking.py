@@ -53,8 +53,10 @@ def store(web):
         keys.append(identity.key)
 
     yield store
-    services.store.delete(services.settings.tenant, keys)
-    services.catalog.drop_readings(services.settings.tenant, keys)
+    catalog, tenant = services.catalog, services.settings.tenant
+    catalog.revive(catalog.standing_tombstones(tenant, keys))
+    services.store.delete(tenant, keys)
+    catalog.drop_readings(tenant, keys)
 
 
 def prepare(preparing, **fields):
@@ -70,7 +72,9 @@ def explain(lookups, asked, *outcomes):
 
     async def account():
         generation = asked.generation
-        found = await lookups.account(report, generation.fingerprint, asked.passages, generation.conditioned)
+        found = await lookups.account(
+            report, generation.fingerprint, asked.passages, generation.conditioned, len(generation.token_ids)
+        )
         await lookups.drain()
         return found
 
@@ -136,6 +140,18 @@ def test_a_first_chunk_served_by_its_opening_reading_leaves_nothing_to_wish_for(
     assert [lookup.better for lookup in found] == [None, None]
 
 
+@pytest.mark.parametrize("served", ["opening", "conditioned"])
+def test_what_the_catalog_knows_of_a_hit_is_of_the_reading_that_served(asking, web, served):
+    preparing, lookups = asking()
+    asked = prepare(preparing, policy="none")
+    first, catalog, tenant = asked.passages[0], web.services.catalog, web.services.settings.tenant
+    both = [chunk_identity(FINGERPRINT, web.services.preamble.ids, first.token_ids, reading) for reading in Reading]
+    assert all(catalog.wish_reading(wanted_reading(tenant, identity)) for identity in both)
+    found = explain(lookups, asked, ChunkOutcome(0, 5, "disk", reading=served), ChunkOutcome(1, 5, None, "absent"))
+    assert found[0].record.reading == served
+    catalog.drop_readings(tenant, [identity.key for identity in both])
+
+
 def test_a_conditioned_reading_that_was_removed_for_its_passage_is_a_stale_miss(asking, web, store):
     preparing, lookups = asking()
     asked = prepare(preparing, policy="none")
@@ -149,6 +165,24 @@ def test_a_conditioned_reading_that_was_removed_for_its_passage_is_a_stale_miss(
         lookups, asked, ChunkOutcome(0, 5, "disk", reading="opening"), ChunkOutcome(1, 5, None, "absent")
     )
     assert (found[1].tier, found[1].reason) == (None, MissReason.STALE_PASSAGE)
+
+
+def test_a_reading_that_a_deletion_wanted_gone_is_withheld_while_its_blob_may_still_be_there(asking, web, store):
+    preparing, _ = asking()
+    first, second = prepare(preparing, policy="none").passages
+    for passage in (first, second):
+        store(passage, Reading.CONDITIONED)
+    assert prepare(preparing, policy="none", cache="only").generation is not None
+    identity = chunk_identity(FINGERPRINT, web.services.preamble.ids, second.token_ids, Reading.CONDITIONED)
+    catalog, tenant = web.services.catalog, web.services.settings.tenant
+    assert catalog.wish_reading(wanted_reading(tenant, identity))
+    catalog.mark_stale(tenant, [identity.key])
+    assert web.services.store.contains(tenant, [identity.key])
+    assert readings(prepare(preparing, policy="none")) == [FIRST, ()]
+    with pytest.raises(CacheIncomplete, match="1 of 2"):
+        prepare(preparing, policy="none", cache="only")
+    catalog.revive(catalog.standing_tombstones(tenant, [identity.key]))
+    assert readings(prepare(preparing, policy="none")) == [FIRST, LATER]
 
 
 def test_the_status_tells_the_policy_and_the_conditioning_in_force(web):

@@ -100,9 +100,9 @@ def test_pages_are_served_with_their_types_and_hashed_files_are_cached_for_good(
 def test_readiness_names_each_part_and_says_what_to_do(web):
     answer = web.client.get("/readyz")
     parts = {part["name"]: part for part in answer.json()["parts"]}
-    assert parts.keys() == {"database", "queue", "engine", "index", "worker"}
+    assert parts.keys() == {"database", "queue", "engine", "index", "worker", "disk for chunk KV"}
     assert answer.status_code == 503, "no broker and no worker run here"
-    assert {name for name, part in parts.items() if part["ok"]} == {"database", "engine", "index"}
+    assert {name for name, part in parts.items() if part["ok"]} == {"database", "engine", "index", "disk for chunk KV"}
     assert parts["worker"]["hint"]
     assert parts["queue"]["hint"]
 
@@ -127,7 +127,7 @@ def test_rates_without_lookups_are_no_data(web):
 def test_openapi_describes_every_field_and_names_every_operation(web):
     schema = web.client.get("/openapi.json").json()
     operations = [operation for path in schema["paths"].values() for operation in path.values()]
-    assert {"ask", "list_documents", "add_document", "delete_document", "readiness", "cache_report"} <= {
+    assert {"ask", "list_documents", "add_document", "delete_document", "readiness", "cache_report", "metrics"} <= {
         operation["operationId"] for operation in operations
     }
     assert all(operation["summary"] for operation in operations)

@@ -1,5 +1,7 @@
 """Requests of every shape are served, and what was cached never changes more than the policy allows."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from fusion_rig import TENANT, Answer, Rig, distance, random_ids, segments_of
@@ -16,6 +18,7 @@ from kvstore.errors import TierDown
 from kvstore.key import Reading
 from kvstore.levels import Level, at_level
 from kvstore.store import ChunkStore, Hit
+from kvstore.tiers.disk import DiskTier
 
 SEPARATOR = [7, 8, 9]
 QUESTION = random_ids(98, 12)
@@ -307,6 +310,33 @@ def test_purged_chunk_kv_is_gone_from_the_engines_memory(rig: Rig, preamble: lis
     key = chunk_identity(rig.config.fingerprint, preamble, chunk, Reading.OPENING).key
     rig.llm.collective_rpc("preread_purge", args=(TENANT, [key]))
     assert outcomes(fuse(rig, preamble, chunk)) == ["miss: absent"]
+
+
+def test_memory_is_emptied_also_while_a_tier_does_not_answer(
+    rig: Rig, preamble: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunk = random_ids(30, 90)
+    rig.preread(preamble, chunk)
+    fuse(rig, preamble, chunk)
+    key = chunk_identity(rig.config.fingerprint, preamble, chunk, Reading.OPENING).key
+
+    def down(*_: object) -> None:
+        raise TierDown("The disk does not answer.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DiskTier, "delete", down)
+        rig.llm.collective_rpc("preread_purge", args=(TENANT, [key]))
+    assert outcomes(fuse(rig, preamble, chunk)) == ["disk"]
+
+
+def test_a_chunk_whose_readings_are_withheld_is_computed(rig: Rig, preamble: list[int]) -> None:
+    chunks = random_ids(31, 90), random_ids(32, 90)
+    for chunk in chunks:
+        rig.preread(preamble, chunk)
+    ids, segments = prompt(preamble, *chunks)
+    nothing = tuple(replace(segment, readings=()) for segment in segments)
+    assert outcomes(rig.fused(ids, request_for((*segments[:-1], nothing[-1])))) == ["disk", "miss: absent"]
+    assert distance(rig.fused(ids, request_for(nothing)), rig.exact(ids)) <= SAME
 
 
 def test_an_unreadable_fusion_request_is_served_exactly(rig: Rig, preamble: list[int]) -> None:
