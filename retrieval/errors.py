@@ -2,42 +2,93 @@
 
 PrereadError
 ├── BadInput
-│   ├── UnsupportedType          a kind of file that is not read (yet)
-│   ├── UnreadableFile           the file is damaged, or is not what its name says
-│   ├── PasswordProtected        it opens with a password only
-│   ├── UndecodableText          its character encoding cannot be told for certain
-│   ├── NoTextFound              there is no text in it: a scan, or an empty file
+│   ├── FileRefused              a file cannot be used; the document fails with this code and is not tried again
+│   │   ├── UnsupportedType      a kind of file that is not read: an image, an archive, an old Office file
+│   │   ├── UnknownType          it is neither text nor any kind of file that is known
+│   │   ├── UnreadableFile       it is damaged or cut off
+│   │   ├── PageLoop             its pages contain each other
+│   │   ├── PasswordProtected    it opens with a password only, or is encrypted
+│   │   ├── UndecodableText      its character encoding cannot be told for certain
+│   │   ├── NoTextFound          its pages are pictures: a scan
+│   │   ├── EmptyDocument        there is nothing in it
+│   │   ├── TooMuchText          it has more characters than a document may
+│   │   ├── ArchiveBomb          it unpacks to far more than its size
+│   │   ├── TooComplex           reading it takes too long, or it is nested too deeply
+│   │   ├── OutOfMemory          reading it takes more memory than a file may
+│   │   ├── ParserCrashed        the process that read it broke down
+│   │   └── ParserKilled         the process that read it was ended from outside
 │   └── ChunkLimitTooSmall       one character alone has more tokens than a chunk may
 ├── SetupError
 │   ├── EmbeddingUnavailable     the embedding model cannot be loaded
-│   ├── DimensionMismatch        the index was made with vectors of another length
+│   ├── DimensionMismatch        a vector is not as long as those of the index
 │   ├── IndexLocked              another process owns the local index folder
 │   └── IndexRefused             the web process does not accept this worker's index calls
 └── Unavailable
-    └── IndexUnavailable         the index does not answer
+    ├── IndexUnavailable         the index does not answer
+    └── ParserUnavailable        this machine cannot start a process to read a file in
 """
 
 from app.core.errors import BadInput, SetupError, Unavailable
 
 
-class UnsupportedType(BadInput):
+class FileRefused(BadInput):
+    code = "file_refused"
+
+
+class UnsupportedType(FileRefused):
     code = "unsupported_type"
 
 
-class UnreadableFile(BadInput):
+class UnknownType(FileRefused):
+    code = "unknown_type"
+
+
+class UnreadableFile(FileRefused):
     code = "unreadable_file"
 
 
-class PasswordProtected(BadInput):
+class PageLoop(FileRefused):
+    code = "page_loop"
+
+
+class PasswordProtected(FileRefused):
     code = "password_protected"
 
 
-class UndecodableText(BadInput):
+class UndecodableText(FileRefused):
     code = "undecodable_text"
 
 
-class NoTextFound(BadInput):
+class NoTextFound(FileRefused):
     code = "no_text_found"
+
+
+class EmptyDocument(FileRefused):
+    code = "empty_document"
+
+
+class TooMuchText(FileRefused):
+    code = "too_much_text"
+
+
+class ArchiveBomb(FileRefused):
+    code = "archive_bomb"
+
+
+class TooComplex(FileRefused):
+    code = "too_complex"
+
+
+class OutOfMemory(FileRefused):
+    code = "out_of_memory"
+
+
+class ParserCrashed(FileRefused):
+    code = "parser_crashed"
+
+
+class ParserKilled(FileRefused):
+    code = "parser_killed"
 
 
 class ChunkLimitTooSmall(BadInput):
@@ -56,7 +107,7 @@ class DimensionMismatch(SetupError):
     def __init__(self, found: int, expected: int) -> None:
         super().__init__(
             f"The embedding model makes vectors of {found} numbers, but the index holds vectors of {expected}.",
-            "Use the embedding model the index was made with, or rebuild the index.",
+            "Give web and workers the same PREREAD_EMBEDDING_MODEL, and restart both.",
         )
         self.found = found
         self.expected = expected
@@ -72,3 +123,7 @@ class IndexRefused(SetupError):
 
 class IndexUnavailable(Unavailable):
     code = "index_unavailable"
+
+
+class ParserUnavailable(Unavailable):
+    code = "parser_unavailable"

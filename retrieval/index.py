@@ -1,8 +1,20 @@
-"""The index: chunks' vectors, and the nearest of them to a question's."""
+"""The index: chunks' vectors and words, and the nearest of them to a question's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
+
+from retrieval.nearness import Question
+
+
+class SearchMode(StrEnum):
+    """By vectors, by words, or by both: with the scores added up (hybrid), or the ranks (rrf)."""
+
+    HYBRID = "hybrid"
+    RRF = "rrf"
+    DENSE = "dense"
+    SPARSE = "sparse"
 
 
 @dataclass(frozen=True)
@@ -20,11 +32,14 @@ class IndexedChunk:
 
 @dataclass(frozen=True)
 class ScoredChunk:
-    """A chunk found; `score` is the cosine similarity, always finite."""
+    """A chunk found; `cosine` is the similarity of its vector to the question's, always finite.
+
+    None: its vector is another embedding model's, and it was found by its words.
+    """
 
     chunk_id: str
     document_id: str
-    score: float
+    cosine: float | None
 
 
 class ChunkIndex(Protocol):
@@ -41,9 +56,17 @@ class ChunkIndex(Protocol):
     def delete_version(self, tenant: str, document_id: str, version_id: str) -> None: ...
 
     def search(
-        self, tenant: str, vector: Sequence[float], top_k: int, document_ids: Sequence[str] | None = None
+        self,
+        tenant: str,
+        question: Question,
+        top_k: int,
+        document_ids: Sequence[str] | None = None,
+        mode: SearchMode = SearchMode.HYBRID,
     ) -> list[ScoredChunk]:
-        """The `top_k` nearest chunks, best first; of these documents only, if given. Raises: DimensionMismatch."""
+        """The `top_k` best chunks, best first; of these documents only, if given. Raises: DimensionMismatch.
+
+        Fewer than `top_k` are all that there are.
+        """
         ...
 
     def count(self, tenant: str, document_id: str | None = None) -> int: ...

@@ -4,7 +4,7 @@ POST /internal/index/OPERATION, with the shared secret in the header X-Preread-I
 upsert           {chunks: [IndexedChunk]}                       → {}
 delete_document  {tenant, document_id}                          → {}
 delete_version   {tenant, document_id, version_id}              → {}
-search           {tenant, vector, top_k, document_ids or null}  → {found: [ScoredChunk]}
+search           {tenant, question, top_k, document_ids or null, mode} → {found: [ScoredChunk]}
 count            {tenant, document_id or null}                  → {count}
 """
 
@@ -15,7 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from app.core.errors import BadInput, NotFound
-from retrieval.index import ChunkIndex, IndexedChunk, ScoredChunk
+from retrieval.index import ChunkIndex, IndexedChunk, ScoredChunk, SearchMode
+from retrieval.nearness import Question
 
 SECRET_HEADER = "X-Preread-Internal"  # noqa: S105 - the name of the header, not the secret
 PATH = "/internal/index/"
@@ -56,12 +57,13 @@ class DeleteVersion:
 @dataclass(frozen=True)
 class Search:
     tenant: str
-    vector: list[float]
+    question: Question
     top_k: int
     document_ids: list[str] | None = None
+    mode: SearchMode = SearchMode.HYBRID
 
     def answer(self, index: ChunkIndex) -> Json:
-        found = index.search(self.tenant, self.vector, self.top_k, self.document_ids)
+        found = index.search(self.tenant, self.question, self.top_k, self.document_ids, self.mode)
         return {"found": [asdict(chunk) for chunk in found]}
 
 

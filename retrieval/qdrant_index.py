@@ -1,53 +1,56 @@
 """The index in Qdrant: a local folder that one process owns, or a server."""
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from http import HTTPStatus
 from pathlib import Path
 from threading import RLock
 from uuid import UUID, uuid5
 
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
-from llama_index.core.vector_stores import VectorStoreQuery
-from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
-from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
+from qdrant_client.http.exceptions import ApiException
 from qdrant_client.models import (
-    Distance,
     FieldCondition,
     Filter,
     FilterSelector,
     MatchAny,
     MatchValue,
     PayloadSchemaType,
-    VectorParams,
+    PointStruct,
+    SparseVector,
 )
 
+from retrieval import sparse
+from retrieval.branches import Branches
 from retrieval.errors import DimensionMismatch, IndexLocked, IndexUnavailable
-from retrieval.index import IndexedChunk, ScoredChunk
+from retrieval.index import IndexedChunk, ScoredChunk, SearchMode
+from retrieval.index_layout import DENSE, SPARSE, Collection, create, current, older
+from retrieval.nearness import Question
 
-_COLLECTION = "chunks"
 _POINTS = UUID("6f3c7f3e-5d0c-4c39-9a55-0f1d6f6b8f0a")
 _FILTERED_FIELDS = ("tenant", "document_id", "version_id")
 _SERVER_TIMEOUT_SECONDS = 30
 
 
 class QdrantIndex:
-    """A `ChunkIndex`; open it with `open_local` or `connect`. Safe in several threads."""
+    """A `ChunkIndex`; open it with `open_local` or `connect`. Safe in several threads.
 
-    def __init__(self, client: QdrantClient, dimension: int, turn: AbstractContextManager[object]) -> None:
-        """Raises: DimensionMismatch if the collection holds vectors of another length."""
+    New chunks go into the collection of today's layout and embedding model. What still lies in an older one is found
+    as far as it can be, deleted, and counted too, until `forget_older` (workers/reindex.py moves it).
+    """
+
+    def __init__(
+        self, client: QdrantClient, dimension: int, model: str, turn: AbstractContextManager[object]
+    ) -> None:
         self._client = client
         self._dimension = dimension
+        self._current = current(dimension, model)
         self._turn = turn
         with self._answering():
-            _prepare(client, dimension)
-            self._store = QdrantVectorStore(_COLLECTION, client=client)
+            create(client, self._current, dimension)
 
     @classmethod
-    def open_local(cls, folder: Path, dimension: int) -> "QdrantIndex":
-        """Open or create an index in a folder. Raises: IndexLocked, DimensionMismatch."""
+    def open_local(cls, folder: Path, dimension: int, model: str) -> "QdrantIndex":
+        """Open or create an index in a folder, for vectors of this embedding model. Raises: IndexLocked."""
         folder.mkdir(parents=True, exist_ok=True)
         try:
             # Local Qdrant is not made for threads: they take turns, and SQLite need not insist on one of them.
@@ -57,20 +60,19 @@ class QdrantIndex:
                 f"Another process has opened the index in {folder}.", "Stop the other Preread, or set a Qdrant server."
             ) from error
         try:
-            return cls(client, dimension, RLock())
+            return cls(client, dimension, model, RLock())
         except BaseException:
             client.close()
             raise
 
     @classmethod
-    def connect(cls, url: str, dimension: int) -> "QdrantIndex":
-        """Use a Qdrant server. Raises: IndexUnavailable, DimensionMismatch."""
-        index = cls(
-            QdrantClient(url=url, timeout=_SERVER_TIMEOUT_SECONDS, check_compatibility=False), dimension, nullcontext()
-        )
+    def connect(cls, url: str, dimension: int, model: str) -> "QdrantIndex":
+        """Use a Qdrant server. Raises: IndexUnavailable."""
+        client = QdrantClient(url=url, timeout=_SERVER_TIMEOUT_SECONDS, check_compatibility=False)
+        index = cls(client, dimension, model, nullcontext())
         with index._answering():
             for field in _FILTERED_FIELDS:
-                index._client.create_payload_index(_COLLECTION, field, PayloadSchemaType.KEYWORD)
+                client.create_payload_index(index._current.name, field, PayloadSchemaType.KEYWORD)
         return index
 
     def close(self) -> None:
@@ -80,8 +82,9 @@ class QdrantIndex:
     def upsert(self, chunks: Sequence[IndexedChunk]) -> None:
         for chunk in chunks:
             self._check(chunk.vector)
-        with self._answering():
-            self._store.add([_node(chunk) for chunk in chunks])
+        if chunks:
+            with self._answering():
+                self._client.upsert(self._current.name, [_point(chunk) for chunk in chunks])
 
     def delete_document(self, tenant: str, document_id: str) -> None:
         self._delete(_only(tenant, document_id=[document_id]))
@@ -90,27 +93,61 @@ class QdrantIndex:
         self._delete(_only(tenant, document_id=[document_id], version_id=[version_id]))
 
     def search(
-        self, tenant: str, vector: Sequence[float], top_k: int, document_ids: Sequence[str] | None = None
+        self,
+        tenant: str,
+        question: Question,
+        top_k: int,
+        document_ids: Sequence[str] | None = None,
+        mode: SearchMode = SearchMode.HYBRID,
     ) -> list[ScoredChunk]:
-        self._check(vector)
+        self._check(question.vector)
         scope = _only(tenant) if document_ids is None else _only(tenant, document_id=list(document_ids))
-        query = VectorStoreQuery(query_embedding=list(vector), similarity_top_k=top_k)
+        branches = Branches(question, top_k, mode)
         with self._answering():
-            result = self._store.query(query, qdrant_filters=scope)
-        return [
-            ScoredChunk(node.metadata["chunk_id"], node.metadata["document_id"], score)
-            for node, score in zip(result.nodes or [], result.similarities or [], strict=True)
-            if math.isfinite(score)
-        ]
+            for collection in self._collections():
+                branches.ask(self._client, collection, scope)
+        return branches.fused()
 
     def count(self, tenant: str, document_id: str | None = None) -> int:
         scope = _only(tenant) if document_id is None else _only(tenant, document_id=[document_id])
         with self._answering():
-            return self._client.count(_COLLECTION, count_filter=scope, exact=True).count
+            return sum(self._count(collection, scope) for collection in self._collections())
+
+    def missing(self, chunk_ids: Sequence[str]) -> set[str]:
+        """Those of the chunks that today's collection lacks."""
+        named = {_point_id(chunk_id): chunk_id for chunk_id in chunk_ids}
+        with self._answering():
+            there = self._client.retrieve(self._current.name, list(named), with_payload=False)
+        return {chunk_id for point_id, chunk_id in named.items() if point_id not in {str(point.id) for point in there}}
+
+    def count_older(self, tenant: str) -> int:
+        """The tenant's chunks in older collections."""
+        with self._answering():
+            return sum(self._count(collection, _only(tenant)) for collection in self._older())
+
+    def forget_older(self, tenant: str, document_id: str | None = None) -> None:
+        """Remove the tenant's chunks, or those of a document, from older collections; empty ones go."""
+        scope = _only(tenant) if document_id is None else _only(tenant, document_id=[document_id])
+        with self._answering():
+            for collection in self._older():
+                self._client.delete(collection.name, FilterSelector(filter=scope))
+                if not self._count(collection, None):
+                    self._client.delete_collection(collection.name)
+
+    def _older(self) -> list[Collection]:
+        """Asked for each time: another process may have begun with a new collection, or finished with an old one."""
+        return older(self._client, self._current, self._dimension)
+
+    def _collections(self) -> list[Collection]:
+        return [self._current, *self._older()]
+
+    def _count(self, collection: Collection, scope: Filter | None) -> int:
+        return self._client.count(collection.name, count_filter=scope, exact=True).count
 
     def _delete(self, scope: Filter) -> None:
         with self._answering():
-            self._client.delete(_COLLECTION, FilterSelector(filter=scope))
+            for collection in self._collections():
+                self._client.delete(collection.name, FilterSelector(filter=scope))
 
     def _check(self, vector: Sequence[float]) -> None:
         if len(vector) != self._dimension:
@@ -127,19 +164,6 @@ class QdrantIndex:
                 ) from error
 
 
-def _prepare(client: QdrantClient, dimension: int) -> None:
-    """Make the collection unless it is there. Raises: DimensionMismatch."""
-    if not client.collection_exists(_COLLECTION):
-        try:
-            client.create_collection(_COLLECTION, VectorParams(size=dimension, distance=Distance.COSINE))
-        except UnexpectedResponse as error:
-            if error.status_code != HTTPStatus.CONFLICT:  # another process has made it meanwhile
-                raise
-    vectors = client.get_collection(_COLLECTION).config.params.vectors
-    if isinstance(vectors, VectorParams) and vectors.size != dimension:
-        raise DimensionMismatch(found=dimension, expected=vectors.size)
-
-
 def _only(tenant: str, **fields: list[str]) -> Filter:
     return Filter(
         must=[
@@ -149,17 +173,21 @@ def _only(tenant: str, **fields: list[str]) -> Filter:
     )
 
 
-def _node(chunk: IndexedChunk) -> TextNode:
-    return TextNode(
-        id_=str(uuid5(_POINTS, chunk.chunk_id)),  # the same chunk is the same point, however often it is added
-        text=chunk.text,
-        embedding=chunk.vector,
-        metadata={
+def _point_id(chunk_id: str) -> str:
+    """The same chunk is the same point, however often it is added."""
+    return str(uuid5(_POINTS, chunk_id))
+
+
+def _point(chunk: IndexedChunk) -> PointStruct:
+    indices, values = sparse.chunk_vector(chunk.text)
+    return PointStruct(
+        id=_point_id(chunk.chunk_id),
+        vector={DENSE: chunk.vector, SPARSE: SparseVector(indices=indices, values=values)},
+        payload={
             "tenant": chunk.tenant,
             "document_id": chunk.document_id,
             "version_id": chunk.version_id,
             "chunk_id": chunk.chunk_id,
             "ordinal": chunk.ordinal,
         },
-        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.document_id)},
     )

@@ -6,7 +6,7 @@ from http import HTTPStatus
 import httpx
 
 from retrieval.errors import DimensionMismatch, IndexRefused, IndexUnavailable
-from retrieval.index import IndexedChunk, ScoredChunk
+from retrieval.index import IndexedChunk, ScoredChunk, SearchMode
 from retrieval.index_wire import (
     SECRET_HEADER,
     Count,
@@ -20,6 +20,7 @@ from retrieval.index_wire import (
     path_of,
     to_json,
 )
+from retrieval.nearness import Question
 
 _CHUNKS_A_REQUEST = 200
 _TIMEOUT_SECONDS = 60
@@ -52,10 +53,15 @@ class RemoteIndex:
         self._call(DeleteVersion(tenant, document_id, version_id))
 
     def search(
-        self, tenant: str, vector: Sequence[float], top_k: int, document_ids: Sequence[str] | None = None
+        self,
+        tenant: str,
+        question: Question,
+        top_k: int,
+        document_ids: Sequence[str] | None = None,
+        mode: SearchMode = SearchMode.HYBRID,
     ) -> list[ScoredChunk]:
         scope = None if document_ids is None else list(document_ids)
-        return found_chunks(self._call(Search(tenant, list(vector), top_k, scope)))
+        return found_chunks(self._call(Search(tenant, question, top_k, scope, mode)))
 
     def count(self, tenant: str, document_id: str | None = None) -> int:
         return int(self._call(Count(tenant, document_id))["count"])

@@ -1,16 +1,19 @@
 """From a question to the passages that may answer it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from retrieval.index import ChunkIndex, ScoredChunk
+from retrieval.index import ChunkIndex, ScoredChunk, SearchMode
+from retrieval.nearness import Question, nearness
+from retrieval.variety import most_varied, without_copies
 
 _SPARE_CHUNKS = 8
 
 
 class QueryEmbedder(Protocol):
     def embed_query(self, question: str) -> list[float]: ...
+    def reads(self, text: str) -> bool: ...
 
 
 class LiveChunk(Protocol):
@@ -48,7 +51,10 @@ class LiveChunks(Protocol):
 
 @dataclass(frozen=True)
 class Passage:
-    """A chunk found for a question. `n` counts from 1; `start` and `end` are offsets into the document's text."""
+    """A chunk found for a question. `n` counts from 1; `start` and `end` are offsets into the document's text.
+
+    `score` is its nearness to the question. Passages are ordered by the search, which need not be the order of scores.
+    """
 
     n: int
     chunk_id: str
@@ -67,10 +73,20 @@ class Passage:
 class Retriever:
     """Searches the index and believes the catalog: what is deleted, failed or replaced there is never returned."""
 
-    def __init__(self, embedder: QueryEmbedder, index: ChunkIndex, catalog: LiveChunks) -> None:
+    def __init__(
+        self,
+        embedder: QueryEmbedder,
+        index: ChunkIndex,
+        catalog: LiveChunks,
+        mode: SearchMode = SearchMode.HYBRID,
+        diversity: float = 0.0,
+    ) -> None:
+        """`diversity` 0 … 1: how much likeness to better passages counts against a passage; 0: only copies go."""
         self._embedder = embedder
         self._index = index
         self._catalog = catalog
+        self._mode = mode
+        self._diversity = diversity
 
     def retrieve(
         self,
@@ -80,24 +96,35 @@ class Retriever:
         min_score: float,
         document_ids: Sequence[str] | None = None,
     ) -> list[Passage]:
-        """The `top_k` best live chunks with at least `min_score`, best first; fewer if there are fewer.
+        """The `top_k` best live chunks, best first; fewer if there are fewer, copies of better ones left out.
 
-        Only of `document_ids`, if given. Raises: what the index raises.
+        None where no chunk is as near as `min_score` (`nearness`); chunks not half as near are left out in any case.
+        A question in a script that the embedding model cannot read is searched by its words alone. Only of
+        `document_ids`, if given. Raises: what the index raises.
         """
-        vector = self._embedder.embed_query(question)
+        asked = Question(question, self._embedder.embed_query(question), self._embedder.reads(question))
         wanted = top_k + _SPARE_CHUNKS
         while True:
-            found = self._index.search(tenant, vector, wanted, document_ids)
-            good = [chunk for chunk in found if chunk.score >= min_score]
-            passages = self._passages(tenant, good)[:top_k]
-            # More to see only if dead chunks took places, and none was too far away.
-            if len(passages) == top_k or len(good) < wanted:
-                return passages
+            found = self._index.search(tenant, asked, wanted, document_ids, self._mode_for(asked))
+            live = self._passages(tenant, asked, found)
+            near = [passage for passage in live if passage.score >= min_score / 2]
+            passages = without_copies(near)
+            # More to see only if dead chunks and copies took places, and none was too far away.
+            if len(passages) >= top_k or len(found) < wanted or len(near) < len(live):
+                break
             wanted *= 4
+        if all(passage.score < min_score for passage in passages):
+            return []
+        chosen = most_varied(passages, top_k, self._diversity) if self._diversity else passages[:top_k]
+        return [replace(passage, n=n) for n, passage in enumerate(chosen, start=1)]
 
-    def _passages(self, tenant: str, found: Sequence[ScoredChunk]) -> list[Passage]:
+    def _mode_for(self, question: Question) -> SearchMode:
+        mixed = self._mode in (SearchMode.HYBRID, SearchMode.RRF)
+        return SearchMode.SPARSE if mixed and not question.read else self._mode
+
+    def _passages(self, tenant: str, question: Question, found: Sequence[ScoredChunk]) -> list[Passage]:
         live = {chunk.id: chunk for chunk in self._catalog.chunks_by_id(tenant, [chunk.chunk_id for chunk in found])}
-        pairs = [(live[scored.chunk_id], scored.score) for scored in found if scored.chunk_id in live]
+        pairs = [(live[scored.chunk_id], scored.cosine) for scored in found if scored.chunk_id in live]
         return [
             Passage(
                 n=n,
@@ -111,7 +138,7 @@ class Retriever:
                 end=chunk.end,
                 text=chunk.text,
                 token_ids=chunk.token_ids,
-                score=score,
+                score=nearness(question, chunk.text, cosine),
             )
-            for n, (chunk, score) in enumerate(pairs, start=1)
+            for n, (chunk, cosine) in enumerate(pairs, start=1)
         ]

@@ -57,7 +57,7 @@ def build_context(settings: Settings) -> WorkerContext:
     store = build_store(settings)
     engine = EngineClient(settings.effective_engine_url)
     index: ChunkIndex = (
-        QdrantIndex.connect(settings.qdrant_url, embedder.dimension)
+        QdrantIndex.connect(settings.qdrant_url, embedder.dimension, settings.embedding_model)
         if settings.qdrant_url
         else RemoteIndex(settings.effective_web_url, settings.internal_secret.get_secret_value())
     )

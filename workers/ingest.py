@@ -1,12 +1,10 @@
 """Ingest: from a file to chunks that answer questions."""
 
 import logging
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from app.core.catalog import (
     Catalog,
-    ChunkRecord,
     Document,
     DocumentState,
     NewChunk,
@@ -17,11 +15,11 @@ from app.core.catalog import (
 from app.core.errors import PrereadError, SetupError, Unavailable
 from kvstore.key import ids_hash
 from retrieval.chunking import split
-from retrieval.index import IndexedChunk
-from retrieval.parsing import ParsedDocument, parse
+from retrieval.parsing import ParsedDocument, ParseLimits, parse_apart
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
 from workers.files import FileMissing
+from workers.indexing import index_chunks
 from workers.pieces import own_passages
 
 log = logging.getLogger(__name__)
@@ -46,7 +44,7 @@ def ingest(document_id: str, context: WorkerContext) -> bool:
         except (Unavailable, SetupError):
             raise
         except PrereadError as error:
-            _fail(claim, context.catalog, error.code, error.message)
+            _fail(claim, context.catalog, error.code, f"{error.message} {error.hint}".strip())
         except Exception as error:
             log.exception("could not ingest %s", document_id)
             _fail(claim, context.catalog, "unexpected_error", f"Preread could not read this file: {error!r}")
@@ -96,7 +94,9 @@ def _arrived(version: Version, context: WorkerContext) -> bool:
 def _index(claim: Claim, version: Version, context: WorkerContext) -> None:
     catalog, owner, document = context.catalog, claim.owner, claim.document
     data = context.files.read(version.tenant, document.id, version.sha256)
-    parsed = parse(data, document.name)
+    settings = context.settings
+    limits = ParseLimits(settings.parse_seconds, settings.parse_memory_bytes, settings.max_text_characters)
+    parsed = parse_apart(data, document.name, limits)
     claim.check()
     context.files.keep_text(version.tenant, document.id, version.sha256, parsed.text)
     catalog.save_parsed(
@@ -107,7 +107,7 @@ def _index(claim: Claim, version: Version, context: WorkerContext) -> None:
     catalog.advance(document.id, owner, DocumentState.CHUNKED)
     for start in range(0, len(chunks), _EMBED_CHUNKS):
         claim.check()
-        _embed(chunks[start : start + _EMBED_CHUNKS], context)
+        index_chunks(chunks[start : start + _EMBED_CHUNKS], context.embedder, context.index)
     # Before these chunks answer anyone: other documents' text must not have shaped them.
     context.purge.foreign_passages(document.tenant, [chunk.ids_hash for chunk in chunks])
     catalog.publish_version(document.id, version.id, owner=owner)
@@ -121,16 +121,6 @@ def _chunks(parsed: ParsedDocument, context: WorkerContext) -> list[NewChunk]:
         )
         for chunk in split(parsed, context.tokenizer, context.settings.chunk_tokens)
     ]  # fmt: skip
-
-
-def _embed(chunks: Sequence[ChunkRecord], context: WorkerContext) -> None:
-    vectors = context.embedder.embed_texts([chunk.text for chunk in chunks])
-    context.index.upsert(
-        [
-            IndexedChunk(chunk.id, chunk.document_id, chunk.version_id, chunk.tenant, chunk.ordinal, chunk.text, vector)
-            for chunk, vector in zip(chunks, vectors, strict=True)
-        ]
-    )
 
 
 def _take_back(document: Document, version: Version, context: WorkerContext) -> None:

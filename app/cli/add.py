@@ -14,7 +14,12 @@ from app.cli.errors import NothingToAdd
 from app.core.settings import get_settings
 from app.web.schemas.documents import DocumentOut
 
-SUFFIXES = frozenset({".md", ".markdown", ".txt", ".text", ".html", ".htm", ".pdf"})
+SUFFIXES = frozenset(
+    {
+        ".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".eml", ".html", ".htm", ".xhtml", ".md", ".markdown", ".mdown",
+        ".mkd", ".rst", ".rest", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt", ".text",
+    }
+)  # fmt: skip
 _FINAL = frozenset({"preread", "failed"})
 _PAUSE_SECONDS = 0.5
 
@@ -23,7 +28,7 @@ def add(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Files, or folders to search.", exists=True)],
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Return as soon as the files are sent.")] = False,
 ) -> None:
-    """Add documents: Markdown, text, HTML, PDF."""
+    """Add documents: PDF, Word, PowerPoint, Excel, HTML, Markdown, reStructuredText, CSV, JSON, e-mail, EPUB, text."""
     with ApiClient.from_settings(get_settings()) as client:
         documents = add_files(client, files_to_add(paths))
         if no_wait:

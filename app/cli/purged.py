@@ -84,9 +84,9 @@ def _vectors(settings: Settings, document_id: str) -> int:
 
     dimension = Embedder(settings.embedding_model).dimension
     index = (
-        QdrantIndex.connect(settings.qdrant_url, dimension)
+        QdrantIndex.connect(settings.qdrant_url, dimension, settings.embedding_model)
         if settings.qdrant_url
-        else QdrantIndex.open_local(settings.qdrant_dir, dimension)
+        else QdrantIndex.open_local(settings.qdrant_dir, dimension, settings.embedding_model)
     )
     try:
         return index.count(settings.tenant, document_id)

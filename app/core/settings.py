@@ -64,8 +64,27 @@ class Settings(BaseSettings):
     embedding_model: str = Field(PACKAGED_EMBEDDING_MODEL, description="Packaged name, Hugging Face id, or folder.")
     chunk_tokens: int = Field(512, ge=1, le=4096, description="Most language-model tokens in one chunk.")
     top_k: int = Field(3, ge=1, le=64, description="Chunks put before the model for one question.")
-    min_score: float = Field(0.2, ge=-1, le=1, description="Cosine similarity under which a chunk is not used.")
+    min_score: float = Field(
+        0.35,
+        ge=-1,
+        le=1,
+        description="How near the best chunk must be to a question for an answer: two thirds of the cosine similarity "
+        "and one third of the share of the question's words. Chunks not half as near are not used.",
+    )
+    search_mode: Literal["hybrid", "rrf", "dense", "sparse"] = Field(
+        "hybrid",
+        description="How chunks are found: by vectors (dense), by words (sparse), or by both, with their scores added "
+        "up (hybrid) or their ranks (rrf).",
+    )
+    diversity: float = Field(
+        0, ge=0, le=1, description="How much likeness to better chunks counts against a chunk (MMR); 0: only copies go."
+    )
     max_upload_bytes: int = Field(50_000_000, ge=1, description="Largest document accepted.")
+    max_text_characters: int = Field(20_000_000, ge=1, description="Most characters of text in one document.")
+    parse_seconds: float = Field(120, gt=0, description="Longest that reading the text of one file may take.")
+    parse_memory_bytes: int = Field(
+        2_000_000_000, ge=500_000_000, description="Most memory, as address space, for reading the text of one file."
+    )
 
     system_prompt: str = Field("", description="System message of the preamble; empty: the one that ships.")
     policy: str = Field(

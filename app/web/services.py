@@ -5,6 +5,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fastapi.concurrency import run_in_threadpool
+
 from app.core.catalog import Catalog, CountedReadings
 from app.core.settings import Settings
 from generator.chat import ModelTokenizer
@@ -18,12 +20,14 @@ from kvstore.store import ChunkStore
 from kvstore.tiers.configured import TierOptions
 from kvstore.tiers.probes import Probe, tier_probes
 from retrieval.embedding import Embedder
+from retrieval.index import SearchMode
 from retrieval.qdrant_index import QdrantIndex
 from retrieval.search import Retriever
 from workers.broker import make_celery
 from workers.context import build_store
 from workers.files import DocumentFiles
 from workers.purge import Purge
+from workers.reindex import Reindexing
 from workers.wake import Waker
 
 log = logging.getLogger(__name__)
@@ -47,6 +51,7 @@ class Services:
     purge: Purge
     waker: Waker
     kv_probes: Mapping[str, Probe]
+    reindexing: Reindexing
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -67,6 +72,7 @@ class Services:
 
     async def close(self) -> None:
         await self.engine.aclose()
+        await run_in_threadpool(self.reindexing.stop)
         self.index.close()
         self.catalog.close()
 
@@ -79,13 +85,15 @@ def open_services(settings: Settings) -> Services:
     tokenizer = ModelTokenizer(model)
     embedder = Embedder(settings.embedding_model)
     index = (
-        QdrantIndex.connect(settings.qdrant_url, embedder.dimension)
+        QdrantIndex.connect(settings.qdrant_url, embedder.dimension, settings.embedding_model)
         if settings.qdrant_url
-        else QdrantIndex.open_local(settings.qdrant_dir, embedder.dimension)
+        else QdrantIndex.open_local(settings.qdrant_dir, embedder.dimension, settings.embedding_model)
     )
     files = DocumentFiles(settings.files_dir)
     store = build_store(settings)
     engine = EngineClient(settings.effective_engine_url)
+    reindexing = Reindexing(catalog, index, embedder, settings)
+    reindexing.start()
     return Services(
         settings=settings,
         catalog=catalog,
@@ -95,10 +103,11 @@ def open_services(settings: Settings) -> Services:
         fingerprint=model_fingerprint(model, settings.effective_dtype),
         embedder=embedder,
         index=index,
-        retriever=Retriever(embedder, index, catalog),
+        retriever=Retriever(embedder, index, catalog, SearchMode(settings.search_mode), settings.diversity),
         store=store,
         engine=engine,
         purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
         waker=Waker(make_celery(settings)),
         kv_probes=tier_probes(TierOptions.from_settings(settings)),
+        reindexing=reindexing,
     )

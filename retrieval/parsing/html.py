@@ -6,6 +6,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import CData, NavigableString, PageElement
 
 from retrieval.parsing.document import Heading, ParsedDocument, clean_text, clean_title
+from retrieval.parsing.html_table import TableLabels, words
 from retrieval.parsing.media_type import MediaType
 from retrieval.parsing.visible_text import Gap, VisibleText
 
@@ -53,6 +54,9 @@ class _Page:
         self.headings: list[Heading] = []
         self._preformatted = 0
         self._heading_mark = 0
+        self._labels: dict[int, str] = {}
+        self._headers: set[int] = set()
+        self._labelled_cells = 0
 
     def read(self, root: Tag) -> None:
         todo: list[tuple[PageElement, bool]] = [(root, True)]
@@ -61,7 +65,7 @@ class _Page:
             if isinstance(element, Tag):
                 if not opening:
                     self._close(element)
-                elif not _is_unseen(element):
+                elif not _is_unseen(element) and id(element) not in self._headers:
                     self._open(element)
                     todo.append((element, False))
                     todo.extend((child, True) for child in reversed(element.contents))
@@ -69,18 +73,33 @@ class _Page:
                 self.visible.write(str(element), preformatted=self._preformatted > 0)
 
     def _open(self, tag: Tag) -> None:
-        self.visible.separate(_GAPS.get(tag.name, Gap.NONE))
+        self._separate(tag)
         self._preformatted += tag.name == "pre"
+        if tag.name == "table":
+            table = TableLabels(tag)
+            self._labels |= table.labels
+            self._headers |= table.headers
+        if id(tag) in self._labels:
+            self._labelled_cells += 1
+            label = self._labels[id(tag)]
+            if label and words(tag):
+                self.visible.write(f"{label.rstrip(' :')}: ")
         if tag.name in _HEADING_LEVELS:
             self._heading_mark = self.visible.mark()
 
     def _close(self, tag: Tag) -> None:
         self._preformatted -= tag.name == "pre"
+        self._labelled_cells -= id(tag) in self._labels
         if tag.name in _HEADING_LEVELS:
-            start, words = self.visible.since(self._heading_mark)
-            if words:
-                self.headings.append(Heading(start, _HEADING_LEVELS[tag.name], words))
-        self.visible.separate(_GAPS.get(tag.name, Gap.NONE))
+            start, text = self.visible.since(self._heading_mark)
+            if text:
+                self.headings.append(Heading(start, _HEADING_LEVELS[tag.name], text))
+        self._separate(tag)
+
+    def _separate(self, tag: Tag) -> None:
+        gap = Gap.FIELD if id(tag) in self._labels else _GAPS.get(tag.name, Gap.NONE)
+        # A row in words stays on one line.
+        self.visible.separate(min(gap, Gap.WORD) if self._labelled_cells else gap)
 
 
 def _is_unseen(tag: Tag) -> bool:

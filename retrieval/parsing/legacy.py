@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
 
+from retrieval.parsing.kanji import JAPANESE
+
 # The letters of many scripts look alike.
 # ruff: noqa: RUF001
 
@@ -14,12 +16,8 @@ _ENOUGH = 0.4
 _CLEARLY_BETTER = 1.5
 _MIXED_UP = 0.2
 _FEWEST_CHARACTERS = 4
+_FEW_ALONE = 0.1
 
-_KANA = "".join(map(chr, range(0x3001, 0x3100)))
-_KANJI = (
-    "日一国人年大十二本中長出三時行見月後前生五間上東四今金九入学高円子外八六下来気小七山話女北午百書先名"
-    "川千水半男西電校語土木聞食車何南万毎白天母火右読友左休父雨京田市町村社会部資料"
-)
 _SIMPLIFIED = (
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里"
     "用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心本前开但因只从想实日"
@@ -42,22 +40,31 @@ _HEBREW = "יוהלאמרת"
 _ARABIC = "اليمنورت"
 _TURKISH = "ğışçöüİĞŞÇÖÜâîû’‘“”"
 _TYPOGRAPHY = "’‘“”„–—…•€«»°§©®·"
-_WESTERN = "äöüÄÖÜßéèêëàâáíóúñçôûùîïåæøãõòìÉÀÇÅØÑÁÍÓÚ¿¡£½²³ºª" + _TYPOGRAPHY
+_WESTERN = "äöüÄÖÜßéèêëàâáíóúñçôûùîïåæøãõòìÉÀÇÅØÑÁÍÓÚ¿¡£½²³ºªœŒ" + _TYPOGRAPHY
 _POLISH = "ąćęłńóśźżĄĆĘŁŃÓŚŹŻ" + _TYPOGRAPHY
 _CZECH = "áčďéěíňóřšťúůýžÁČĎÉĚÍŇÓŘŠŤÚŮÝŽ" + _TYPOGRAPHY
 _HUNGARIAN = "áéíóöőúüűÁÉÍÓÖŐÚÜŰ" + _TYPOGRAPHY
 
 # Short words that decide where the few other letters fit both groups of languages.
 _WESTERN_WORDS = re.compile(
-    rb"\b(?:the|and|of|der|die|und|das|la|le|les|des|est|de|el|los|que|een|het|och|og)\b", re.IGNORECASE
+    rb"\b(?:the|and|of|der|die|und|das|la|le|les|des|est|de|el|los|que|een|het|och|og|du|un|une|au|en|sur|pour|dans|qui|"
+    rb"mit|auf|von|ist|ein|eine|den|dem|for|is|of|con|por|para|uma|det|att|som)\b",
+    re.IGNORECASE,
 )
 _CENTRAL_WORDS = re.compile(rb"\b(?:se|na|je|to|ale|jak|nie|sa|az|es|hogy|nem|jest|ze|pro)\b", re.IGNORECASE)
 
 _OTHER_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
 _NO_TEXT = re.compile(r"[\x80-\x9f\u2500-\u259f]")
+_KANA = re.compile(r"[\u3041-\u30fa]")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")
 _MIXED_WORD = re.compile(r"[A-Za-z][^\W\d_\x00-\x7f]|[^\W\d_\x00-\x7f][A-Za-z]")
-_SIGN_IN_WORD = re.compile(r"[^\W\d_](?:[¿¡£½§•]|[^\w\s\x00-\x7f’‘–—·…][^\W\d_])")
+# Half-width syllables come in words; EUC-JP that is taken for CP932 scatters them.
+_LONE_HALF_WIDTH = re.compile(r"(?<![\uff61-\uff9f])[\uff61-\uff9f](?![\uff61-\uff9f])")
+_SIGN_OF_NO_PROSE = re.compile(r"[¹²³¼½¾¤¦¬¶±×÷]")
+_SIGN_IN_WORD = re.compile(r"[^\W\d_](?:[¿¡£½§•]|[^\w\s\x00-\x7f’‘–—·…]+[^\W\d_])|[´ˇ˘¸¨¯˙˛˝]")
+
+
+_KOREAN = frozenset(_HANGUL)
 
 
 class _Writing(Enum):
@@ -78,16 +85,19 @@ class _Script:
 
 @dataclass(frozen=True)
 class _Guess:
+    """`enough`: there are so many characters that it is no accident that they make sense."""
+
     score: float
     encoding: str
     text: str
+    enough: bool
 
 
 _SCRIPTS = (
-    _Script(_Writing.CHARACTERS, ("cp932", "euc_jp", "euc_jis_2004"), frozenset(_KANA + _KANJI), 0.5),
+    _Script(_Writing.CHARACTERS, ("cp932", "euc_jp", "euc_jis_2004"), JAPANESE, 0.8),
     _Script(_Writing.CHARACTERS, ("gb18030",), frozenset(_SIMPLIFIED), 0.35),
     _Script(_Writing.CHARACTERS, ("big5hkscs",), frozenset(_TRADITIONAL), 0.35),
-    _Script(_Writing.CHARACTERS, ("cp949",), frozenset(_HANGUL), 0.5),
+    _Script(_Writing.CHARACTERS, ("cp949",), _KOREAN, 0.5),
     _Script(_Writing.ALPHABET, ("cp1251", "koi8_r", "cp866", "iso8859_5"), frozenset(_RUSSIAN), 0.65),
     _Script(_Writing.ALPHABET, ("cp1253",), frozenset(_GREEK), 0.7),
     _Script(_Writing.ALPHABET, ("cp1255",), frozenset(_HEBREW), 0.65),
@@ -106,6 +116,8 @@ def guess_legacy(data: bytes) -> str | None:
     if not guesses or guesses[0].score < _ENOUGH:
         return None
     best = guesses[0]
+    if not best.enough or (best.encoding.startswith("euc_j") and _may_be_korean(data, best.text)):
+        return None
     rival = next((guess for guess in guesses if guess.text != best.text), None)
     if rival is None or best.score >= _CLEARLY_BETTER * rival.score:
         return best.encoding
@@ -121,7 +133,9 @@ def _guesses(data: bytes) -> Iterator[_Guess]:
                 text = data.decode(encoding)
             except UnicodeDecodeError:
                 continue
-            yield _Guess(_score(text[:_SAMPLE_CHARACTERS], script), encoding, text)
+            common = sum(character in script.common for character in text[:_SAMPLE_CHARACTERS])
+            enough = script.writing is _Writing.LATIN or common >= _FEWEST_CHARACTERS
+            yield _Guess(_score(text[:_SAMPLE_CHARACTERS], script), encoding, text, enough)
 
 
 def _score(text: str, script: _Script) -> float:
@@ -131,16 +145,29 @@ def _score(text: str, script: _Script) -> float:
     odd = len(_SIGN_IN_WORD.findall(text)) + _inner_capitals(text)
     common = sum(character in script.common for character in others)
     if script.writing is _Writing.CHARACTERS:
-        misread = common < _FEWEST_CHARACTERS
+        alone = len(_LONE_HALF_WIDTH.findall(text))
+        misread = alone > _FEW_ALONE * len(others)
     elif script.writing is _Writing.LATIN:
-        misread = odd > _MIXED_UP * len(others) or letters > len(_ASCII_LETTER.findall(text))
+        ascii_letters = len(_ASCII_LETTER.findall(text))
+        misread = odd > _MIXED_UP * len(others) or letters > ascii_letters or len(others) > max(1, ascii_letters)
     else:
-        misread = odd + len(_MIXED_WORD.findall(text)) >= _MIXED_UP * letters
+        odd += len(_MIXED_WORD.findall(text)) + len(_SIGN_OF_NO_PROSE.findall(text))
+        # One foreign letter in a Latin text is a Latin one that was misread.
+        stray = letters < min(_FEWEST_CHARACTERS, len(_ASCII_LETTER.findall(text)))
+        misread = stray or odd >= _MIXED_UP * letters
     if misread or not others or _NO_TEXT.search(text):
         return 0.0
     # The wrong Cyrillic or Greek encoding turns small letters into capitals.
-    doubt = 0.5 if sum(map(str.isupper, others)) > len(others) / 2 else 1.0
+    doubt = 0.5 if sum(map(str.isupper, others)) > letters / 2 else 1.0
     return doubt * min(1.0, common / len(others) / script.usual)
+
+
+def _may_be_korean(data: bytes, japanese: str) -> bool:
+    """The commonest kanji and the Korean syllables have the same codes."""
+    if _KANA.search(japanese):
+        return False
+    korean = [character for character in data.decode("cp949", "replace") if character > "\x7f"]
+    return all("\uac00" <= character <= "\ud7a3" for character in korean) and not _KOREAN.isdisjoint(korean)
 
 
 def _inner_capitals(text: str) -> int:

@@ -12,11 +12,12 @@ class Gap(IntEnum):
     NONE = 0
     WORD = 1
     CELL = 2
-    LINE = 3
-    PARAGRAPH = 4
+    FIELD = 3
+    LINE = 4
+    PARAGRAPH = 5
 
 
-_WRITTEN = {Gap.NONE: "", Gap.WORD: " ", Gap.CELL: "\t", Gap.LINE: "\n", Gap.PARAGRAPH: "\n\n"}
+_WRITTEN = {Gap.NONE: "", Gap.WORD: " ", Gap.CELL: "\t", Gap.FIELD: "; ", Gap.LINE: "\n", Gap.PARAGRAPH: "\n\n"}
 
 
 class VisibleText:

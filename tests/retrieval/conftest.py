@@ -39,6 +39,6 @@ def embedder() -> Embedder:
 @pytest.fixture
 def local_index(tmp_path: Path) -> Iterator[QdrantIndex]:
     """An index of vectors with three numbers."""
-    index = QdrantIndex.open_local(tmp_path / "qdrant", 3)
+    index = QdrantIndex.open_local(tmp_path / "qdrant", 3, "a-model")
     yield index
     index.close()

@@ -4,9 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer, models
 
 from app.core.settings import PACKAGED_EMBEDDING_MODEL
-from retrieval.embedding import Embedder
+from retrieval.embedding import Embedder, known_share
 from retrieval.errors import EmbeddingUnavailable
 
 
@@ -43,6 +44,24 @@ def test_the_end_of_a_long_text_counts(embedder: Embedder) -> None:
     with_end, without = embedder.embed_texts([filler + "Employees get 25 days of holiday. " * 20, filler])
     question = embedder.embed_query("How much holiday do employees get?")
     assert similarity(question, with_end) > similarity(question, without) + 0.2
+
+
+@pytest.mark.parametrize("text", ["When was the bridge built?", "Wann wurde die Brücke gebaut?", "XQ-17B/4 manual", ""])
+def test_the_packaged_model_reads_latin_letters(embedder: Embedder, text: str) -> None:
+    assert embedder.reads(text)
+
+
+@pytest.mark.parametrize("text", ["橋はいつ建てられましたか。", "สะพานสร้างเมื่อไร", "Когда был построен мост?", "다리"])
+def test_the_packaged_model_does_not_read_other_scripts(embedder: Embedder, text: str) -> None:
+    assert not embedder.reads(text)
+
+
+def test_a_tokenizer_of_pieces_knows_the_script_it_has_pieces_of() -> None:
+    pieces = [("<unk>", 0.0), ("\u2581", -3.0), ("橋は", -1.0), ("長い", -1.0), ("の", -2.0)]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0))
+    assert known_share(tokenizer, "橋は長い") == 1
+    assert known_share(tokenizer, "の橋は") == pytest.approx(2 / 3)
+    assert known_share(tokenizer, "bridge") == 0
 
 
 def test_no_texts_give_no_vectors(embedder: Embedder) -> None:

@@ -50,11 +50,15 @@ def test_the_title_is_the_pages_then_its_first_heading() -> None:
         ("utf-8", "utf-8"),
         ("iso-2022-jp", "iso2022_jp"),
         ("big5", "utf-8"),
+        ("Shift_JIS", "euc_jp"),
+        ("iso-8859-1", "euc_jp"),
+        ("iso-8859-1", "cp932"),
+        ("utf-8", "cp932"),
     ],
 )
 def test_the_declared_encoding_is_used_unless_the_bytes_say_otherwise(declared: str, encoding: str) -> None:
-    page = f'<html><head><meta charset="{declared}"></head><body><p>旅費の申請</p></body></html>'
-    assert parse(page.encode(encoding), "page.html").text == "旅費の申請"
+    page = f'<html><head><meta charset="{declared}"></head><body><p>旅費の申請について</p></body></html>'
+    assert parse(page.encode(encoding), "page.html").text == "旅費の申請について"
 
 
 def test_a_page_with_an_xml_declaration_is_read() -> None:
@@ -64,3 +68,26 @@ def test_a_page_with_an_xml_declaration_is_read() -> None:
 
 def test_deeply_nested_pages_are_read() -> None:
     assert text_of("<div>" * 20_000 + "deep") == "deep"
+
+
+def test_rows_under_a_header_are_said_in_words() -> None:
+    body = """
+      <table><caption>Leave</caption>
+      <thead><tr><th rowspan=2>Grade</th><th colspan=2>Days</th></tr><tr><th>2023</th><th>2024</th></tr></thead>
+      <tr><td><p>1</p></td><td>20</td><td>21</td></tr>
+      <tr><td rowspan="2">2</td><td></td><td>22<br>(new)</td></tr><tr><td>23</td></tr></table>
+    """
+    assert text_of(body) == (
+        "Leave\nGrade: 1; Days 2023: 20; Days 2024: 21\nGrade: 2; Days 2024: 22 (new)\nDays 2023: 23"
+    )
+
+
+def test_header_cells_name_what_stands_beside_them() -> None:
+    rows = "<tr><th colspan=2>The bridge</th></tr><tr><th>Built:</th><td>1932</td></tr><tr><th>City</th><td></td></tr>"
+    assert text_of(f"<table>{rows}</table>") == "The bridge\nBuilt: 1932"
+
+
+def test_a_header_alone_and_a_table_for_layout_are_read_as_they_are() -> None:
+    assert text_of("<table><tr><th>A</th><th>B</th></tr></table>") == "A\tB"
+    layout = "<table><tr><th>A</th><th>B</th></tr><tr><td><table><tr><td>1</td></tr></table></td></tr></table>"
+    assert "A\tB" in text_of(layout)

@@ -3,8 +3,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pdf_samples import assemble, encrypted, pdf_bytes, titled
 
-from retrieval.errors import NoTextFound, PasswordProtected, UnreadableFile
+from retrieval.errors import (
+    EmptyDocument,
+    FileRefused,
+    NoTextFound,
+    PageLoop,
+    PasswordProtected,
+    TooComplex,
+    UnreadableFile,
+)
 from retrieval.parsing import parse
+
+PICTURE = (
+    "<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>\n"
+    "stream\n0\nendstream"
+)
+FORM = (
+    "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X1 5 0 R >> /Font << /F1 6 0 R >> >> "
+    "/Length 42 >>\nstream\nBODY\nendstream"
+)
+FONT = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+
+
+def page_with(xobject: str, content: str) -> bytes:
+    page = (
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
+        "/Resources << /XObject << /X1 5 0 R >> /Font << /F1 6 0 R >> >> /Contents 4 0 R >>"
+    )
+    return assemble(
+        [
+            "<< /Type /Catalog /Pages 2 0 R >>",
+            "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            page,
+            f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+            xobject,
+            FONT,
+        ]
+    )
+
 
 LETTER = pdf_bytes("The bridge was built in 1932.", "", "It is 503 metres long.")
 
@@ -30,10 +66,15 @@ def test_the_title_is_the_metadatas_unless_a_program_made_it_up() -> None:
 
 
 def test_a_scan_has_no_text() -> None:
-    with pytest.raises(NoTextFound) as raised:
-        parse(pdf_bytes("", ""), "scan.pdf")
+    with pytest.raises(NoTextFound, match="pictures") as raised:
+        parse(page_with(PICTURE, "q 612 0 0 792 0 0 cm /X1 Do Q"), "scan.pdf")
     assert raised.value.code == "no_text_found"
     assert "scan" in raised.value.hint
+
+
+def test_pages_with_nothing_on_them_are_an_empty_document() -> None:
+    with pytest.raises(EmptyDocument):
+        parse(pdf_bytes("", ""), "blank.pdf")
 
 
 def test_a_password_is_refused_with_its_own_code() -> None:
@@ -46,15 +87,40 @@ def test_an_empty_user_password_just_opens() -> None:
     assert parse(encrypted(LETTER, ""), "open.pdf").text == parse(LETTER, "open.pdf").text
 
 
-def test_a_page_tree_that_loops_is_unreadable() -> None:
+def test_a_page_tree_that_loops_is_refused() -> None:
     looping = assemble(["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 999999999 >>"])
-    with pytest.raises(UnreadableFile, match=r"loop\.pdf"):
+    with pytest.raises(PageLoop, match=r"loop\.pdf"):
         parse(looping, "loop.pdf")
+
+
+def test_pages_that_contain_each_other_are_refused() -> None:
+    looping = assemble(
+        [
+            "<< /Type /Catalog /Pages 2 0 R >>",
+            "<< /Type /Pages /Kids [3 0 R] /Count 2 >>",
+            "<< /Type /Pages /Kids [2 0 R] /Count 1 /Parent 2 0 R >>",
+        ]
+    )
+    with pytest.raises(PageLoop):
+        parse(looping, "loop.pdf")
+
+
+def test_more_pages_than_a_document_may_have_are_too_complex() -> None:
+    page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>"
+    kids = " ".join(["3 0 R"] * 90_000)
+    data = assemble(["<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids} {kids}] >>", page])
+    with pytest.raises(TooComplex):
+        parse(data, "many.pdf")
+
+
+def test_forms_that_contain_themselves_come_to_an_end() -> None:
+    form = FORM.replace("BODY", "BT /F1 12 Tf (Once.) Tj ET /X1 Do /X1 Do")
+    assert "Once." in parse(page_with(form, "/X1 Do"), "evil.pdf").text
 
 
 @pytest.mark.parametrize("length", [9, 60, 300, len(LETTER) // 2])
 def test_a_truncated_file_fails_with_a_reason(length: int) -> None:
-    with pytest.raises((UnreadableFile, NoTextFound)):
+    with pytest.raises((UnreadableFile, EmptyDocument)):
         parse(LETTER[:length], "half.pdf")
 
 
@@ -66,6 +132,6 @@ def test_a_damaged_file_gives_text_or_a_reason(changes: list[tuple[int, int]]) -
         damaged[position] = value
     try:
         parsed = parse(bytes(damaged), "damaged.pdf")
-    except (UnreadableFile, NoTextFound, PasswordProtected):
+    except FileRefused:
         return
     parsed.text.encode("utf-8")

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -19,7 +19,7 @@ class Record:
     heading: str | None = "Holiday"
     start: int = 10
     end: int = 20
-    text: str = "Ten words."
+    text: str = ""
     token_ids: list[int] = field(default_factory=lambda: [1, 2, 3])
 
 
@@ -40,6 +40,9 @@ class Pointing:
     def embed_query(self, question: str) -> list[float]:
         return [1.0, 0.0, 0.0]
 
+    def reads(self, text: str) -> bool:
+        return text.isascii()
+
 
 class Library:
     def __init__(self, index: QdrantIndex) -> None:
@@ -48,12 +51,14 @@ class Library:
         self.retriever = Retriever(Pointing(), index, self.catalog)
 
     def add(self, record: Record, away: float) -> None:
+        record = replace(record, text=record.text or f"Only {record.id} says this.")
         self.catalog.records[record.id] = record
         vector = [1.0, away, 0.0]
         self.index.upsert([IndexedChunk(record.id, record.document_id, "ver_1", record.tenant, 0, record.text, vector)])
 
-    def ids(self, top_k: int = 3, min_score: float = 0.0, **scope: list[str]) -> list[str]:
-        return [passage.chunk_id for passage in self.retriever.retrieve("acme", "?", top_k, min_score, **scope)]
+    def ids(self, top_k: int = 3, min_score: float = 0.0, question: str = "?", **scope: list[str]) -> list[str]:
+        passages = self.retriever.retrieve("acme", question, top_k, min_score, **scope)
+        return [passage.chunk_id for passage in passages]
 
 
 @pytest.fixture
@@ -62,9 +67,9 @@ def library(local_index: QdrantIndex) -> Library:
 
 
 def test_a_passage_carries_what_the_catalog_knows_of_its_chunk(library: Library) -> None:
-    library.add(Record("a"), away=0.0)
+    library.add(Record("a", text="Ten words."), away=0.0)
     (passage,) = library.retriever.retrieve("acme", "How long?", 3, 0.2)
-    assert passage.score == pytest.approx(1.0)
+    assert passage.score == pytest.approx(2 / 3)
     assert (passage.n, passage.chunk_id, passage.document_id) == (1, "a", "doc_1")
     assert (passage.title, passage.name, passage.page, passage.heading) == ("Leave policy", "leave.md", 2, "Holiday")
     assert (passage.start, passage.end, passage.text, passage.token_ids) == (10, 20, "Ten words.", [1, 2, 3])
@@ -77,10 +82,48 @@ def test_passages_are_numbered_from_the_best(library: Library) -> None:
     assert [(passage.n, passage.chunk_id) for passage in passages] == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_chunks_under_the_least_score_are_left_out(library: Library) -> None:
+def test_nothing_is_found_where_the_best_chunk_is_not_near_enough(library: Library) -> None:
+    library.add(Record("a", text="The bridge was built in 1932."), away=3.0)
+    assert library.ids(min_score=0.35, question="When were holidays introduced?") == []
+    assert library.ids(min_score=0.35, question="When was the bridge built?") == ["a"]
+
+
+def test_chunks_not_half_as_near_as_they_should_be_are_left_out(library: Library) -> None:
     library.add(Record("near"), away=0.1)
-    library.add(Record("far"), away=5.0)
-    assert library.ids(min_score=0.5) == ["near"]
+    library.add(Record("less"), away=2.0)
+    library.add(Record("far"), away=9.0)
+    assert library.ids(min_score=0.6) == ["near", "less"]
+
+
+def test_nothing_is_found_among_chunks_that_are_all_too_far(library: Library) -> None:
+    for number in range(40):
+        library.add(Record(f"far_{number}"), away=9.0)
+    assert library.ids(min_score=0.5) == []
+
+
+def test_a_question_the_embedding_model_cannot_read_is_searched_by_its_words(library: Library) -> None:
+    library.add(Record("near", text="橋の長さは百メートルです。"), away=0.0)
+    library.add(Record("far", text="休暇は年に二十五日です。"), away=5.0)
+    assert library.ids(min_score=0.35, question="休暇は何日ですか") == ["far"]
+    assert library.ids(min_score=0.35, question="社長は誰ですか") == []
+
+
+def test_copies_give_their_places_to_others(library: Library) -> None:
+    for number in range(30):
+        library.add(Record(f"copy_{number}", text="Page 3. The BRIDGE was built in 1932, by hand."), away=0.1)
+    library.add(Record("other", text="It was built by 300 people."), away=0.5)
+    found = library.ids(top_k=2, question="bridge")
+    assert len(found) == 2
+    assert found[1] == "other"
+
+
+def test_with_diversity_a_chunk_like_a_better_one_comes_later(library: Library) -> None:
+    library.add(Record("best", text="The bridge over the river was built in 1932 by hand."), away=0.0)
+    library.add(Record("like", text="The bridge over the river was built in 1933 by crane."), away=0.1)
+    library.add(Record("other", text="Employees get 25 days of holiday."), away=0.2)
+    assert library.ids(top_k=2) == ["best", "like"]
+    varied = Retriever(Pointing(), library.index, library.catalog, diversity=0.6)
+    assert [passage.chunk_id for passage in varied.retrieve("acme", "?", 2, 0.0)] == ["best", "other"]
 
 
 def test_chunks_the_catalog_no_longer_knows_are_never_retrieved(library: Library) -> None:

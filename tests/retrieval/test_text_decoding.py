@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.errors import NoTextFound, UndecodableText, UnreadableFile, UnsupportedType
+from retrieval.errors import EmptyDocument, FileRefused, UndecodableText, UnknownType, UnreadableFile, UnsupportedType
 from retrieval.parsing import parse
 
 # The letters of many scripts look alike.
@@ -92,7 +92,7 @@ def test_a_short_text_is_decoded_right_or_refused(text: str, encoding: str) -> N
 def test_utf8_text_survives_but_for_line_ends_and_control_characters(text: str) -> None:
     try:
         parsed = parse(text.encode(), "notes.txt")
-    except (NoTextFound, UndecodableText, UnsupportedType):
+    except FileRefused:
         return
     visible = [character for character in text if character.isprintable() and not character.isspace()]
     assert [c for c in parsed.text if c.isprintable() and not c.isspace()] == visible
@@ -102,30 +102,52 @@ def test_line_ends_become_newlines() -> None:
     assert parse(b"one\r\ntwo\rthree\n", "a.txt").text == "one\ntwo\nthree\n"
 
 
-@pytest.mark.parametrize("name", ["random.txt", "random.bin", "random.md", "random.html"])
-def test_random_bytes_are_refused(name: str) -> None:
+@pytest.mark.parametrize("name", ["random.txt", "random.bin", "random.md", "random.html", "random.pdf", "random.eml"])
+def test_noise_is_of_an_unknown_type_whatever_its_name(name: str) -> None:
     data = bytes((i * i * 31 + i * 17 + (i >> 3)) % 256 for i in range(1, 2048))
-    with pytest.raises(UndecodableText, match="random"):
+    with pytest.raises(UnknownType, match="random") as raised:
         parse(data, name)
+    assert "Markdown" in raised.value.hint
+
+
+def test_controls_in_ascii_are_noise_too() -> None:
+    with pytest.raises(UnknownType):
+        parse(b"\x01\x02\x03abc\x04\x05" * 20, "data.txt")
+
+
+def test_text_that_was_spoiled_before_is_refused() -> None:
+    with pytest.raises(UndecodableText):
+        parse(("\ufffd" * 3 + "e text ").encode() * 5, "spoiled.txt")
+
+
+def test_utf8_that_is_cut_off_within_a_character_is_not_guessed_at() -> None:
+    with pytest.raises(UndecodableText):
+        parse(JAPANESE.encode()[:-5], "cut.txt")
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t ", "\ufeff\u200b".encode(), "   ".encode("utf-16")])
-def test_a_file_of_blanks_has_no_text(data: bytes) -> None:
-    with pytest.raises(NoTextFound, match=r"empty\.txt") as raised:
+def test_a_file_of_blanks_is_empty(data: bytes) -> None:
+    with pytest.raises(EmptyDocument, match=r"empty\.txt") as raised:
         parse(data, "empty.txt")
-    assert raised.value.code == "no_text_found"
+    assert raised.value.code == "empty_document"
 
 
-@pytest.mark.parametrize("data", [b"PK\x03\x04....", b"\xd0\xcf\x11\xe0....", b"\x89PNG\r\n", b"{\\rtf1 text}"])
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n", b"{\\rtf1 text}", b"\x1f\x8b\x08\x00", b"Rar!\x1a\x07"])
 def test_other_kinds_of_file_are_refused_by_their_content(data: bytes) -> None:
     with pytest.raises(UnsupportedType) as raised:
         parse(data, "handbook.txt")
     assert "Markdown" in raised.value.hint
 
 
-def test_a_file_named_pdf_that_is_none_is_unreadable() -> None:
+def test_an_archive_that_is_cut_off_is_unreadable() -> None:
     with pytest.raises(UnreadableFile):
-        parse(b"just some text", "report.pdf")
+        parse(b"PK\x03\x04....", "handbook.docx")
+
+
+def test_a_name_does_not_make_text_something_else() -> None:
+    assert parse(b"just some text", "report.pdf").text == "just some text"
+    assert parse(b"<!doctype html><p>page</p>", "report.md").media_type == "text/html"
+    assert parse(b"The header `%PDF-1.4` opens a file.", "formats.md").media_type == "text/markdown"
 
 
 @pytest.mark.parametrize("name", ["テスト 資料①.txt", "re\u0301sume\u0301.txt", "🎉.txt", "a" * 251 + ".txt"])

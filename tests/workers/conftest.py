@@ -51,7 +51,7 @@ def context(tmp_path, tokenizer, embedder):
     settings = Settings(state_dir=tmp_path / "state", chunk_tokens=48)
     catalog = Catalog(settings.effective_database_url)
     catalog.migrate()
-    index = QdrantIndex.open_local(settings.qdrant_dir, embedder.dimension)
+    index = QdrantIndex.open_local(settings.qdrant_dir, embedder.dimension, settings.embedding_model)
     store = ChunkStore([DiskTier(settings.effective_kv_dir, settings.kv_disk_bytes)])
     engine = StagingEngine(settings.effective_staging_dir)
     files = DocumentFiles(settings.files_dir)

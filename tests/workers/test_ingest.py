@@ -1,3 +1,4 @@
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -59,17 +60,30 @@ def test_a_file_without_text_fails_with_the_reason_and_the_next_file_works(conte
     good = add("leave.md", LEAVE)
     assert not ingest(empty.id, context)
     failed = context.catalog.get_document(TENANT, empty.id)
-    assert (failed.state, failed.failure_code) == (DocumentState.FAILED, "no_text_found")
+    assert (failed.state, failed.failure_code) == (DocumentState.FAILED, "empty_document")
+    assert "Add a file with text in it." in failed.failure_message
     assert ingest(good.id, context)
+
+
+def test_a_file_that_breaks_its_parser_down_fails_alone(context, add, monkeypatch):
+    document = add("leave.md", LEAVE)
+    monkeypatch.setattr("retrieval.parsing.apart._COMMAND", [sys.executable, "-c", "import os; os.abort()"])
+    assert not ingest(document.id, context)
+    failed = context.catalog.get_document(TENANT, document.id)
+    assert (failed.state, failed.failure_code) == (DocumentState.FAILED, "parser_crashed")
+    assert not ingest(document.id, context), "what failed is not tried again by itself"
+    monkeypatch.undo()
+    context.catalog.retry(document.id)
+    assert ingest(document.id, context)
 
 
 def test_an_unexpected_error_fails_the_document_not_the_worker(context, add, monkeypatch):
     document = add("leave.md", LEAVE)
 
-    def broken(data, name):
+    def broken(data, name, limits):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("workers.ingest.parse", broken)
+    monkeypatch.setattr("workers.ingest.parse_apart", broken)
     assert not ingest(document.id, context)
     assert context.catalog.get_document(TENANT, document.id).failure_code == "unexpected_error"
     monkeypatch.undo()
@@ -121,7 +135,7 @@ def test_new_bytes_replace_the_old_text_everywhere(context, add):
 def test_a_document_deleted_at_any_stage_of_ingest_leaves_nothing(context, add, leftovers, monkeypatch, stage):
     document = add("leave.md", LEAVE)
     place, name = {
-        "parse": (workers.ingest, "parse"),
+        "parse": (workers.ingest, "parse_apart"),
         "split": (workers.ingest, "split"),
         "embed": (context.embedder, "embed_texts"),
         "upsert": (context.index, "upsert"),

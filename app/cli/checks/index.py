@@ -1,4 +1,4 @@
-"""The index: its dimension, and whether it has outgrown a local folder."""
+"""The index: whether it is of today's layout, and whether it has outgrown a local folder."""
 
 from app.cli.checks.finding import Finding, Level, failed_by, ok, warn
 from app.cli.client import ApiClient
@@ -46,10 +46,16 @@ def _check_closed(settings: Settings) -> Finding:
     try:
         dimension = Embedder(settings.embedding_model).dimension
         if settings.qdrant_url:
-            index = QdrantIndex.connect(settings.qdrant_url, dimension)
+            index = QdrantIndex.connect(settings.qdrant_url, dimension, settings.embedding_model)
         else:
-            index = QdrantIndex.open_local(settings.qdrant_dir, dimension)
+            index = QdrantIndex.open_local(settings.qdrant_dir, dimension, settings.embedding_model)
         try:
+            if older := index.count_older(settings.tenant):
+                return warn(
+                    _NAME,
+                    f"{older:,} chunks are indexed in an older layout or with another embedding model.",
+                    "Web re-indexes them once it runs; its log tells when that is done.",
+                )
             return judge_size(index.count(settings.tenant), local=not settings.qdrant_url)
         finally:
             index.close()

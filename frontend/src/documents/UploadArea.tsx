@@ -3,7 +3,8 @@ import { useState, type ChangeEvent, type DragEvent } from "react";
 import { ProblemNote } from "../shared/ProblemNote";
 import type { Uploads } from "./useUploads";
 
-const ACCEPTED = ".pdf,.md,.markdown,.txt,.text,.html,.htm";
+const ACCEPTED =
+  ".pdf,.docx,.pptx,.xlsx,.epub,.eml,.html,.htm,.xhtml,.md,.markdown,.mdown,.mkd,.rst,.rest,.csv,.tsv,.json,.jsonl,.ndjson,.txt,.text";
 
 export function UploadArea({ uploads }: { uploads: Uploads }) {
   const [over, setOver] = useState(false);
@@ -39,7 +40,7 @@ export function UploadArea({ uploads }: { uploads: Uploads }) {
           <input type="file" multiple accept={ACCEPTED} className="visually-hidden" onChange={choose} />
           Add documents
         </label>
-        <span className="drop-hint">or drop them here: PDF, Markdown, text, HTML</span>
+        <span className="drop-hint">or drop them here: PDF, Word, PowerPoint, Excel, EPUB, e-mail, web pages, text</span>
       </div>
       <p className="upload-status" role="status">
         {uploads.message}

@@ -5,7 +5,7 @@ from app.cli.errors import NothingToAdd
 
 
 def test_a_folder_gives_its_known_files_under_their_paths_in_it(tmp_path) -> None:
-    for name in ("a.md", "sub/b.PDF", "sub/c.docx", ".git/d.md", "sub/.e.md", "f.txt"):
+    for name in ("a.md", "sub/b.PDF", "sub/c.mp4", ".git/d.md", "sub/.e.md", "f.txt"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text("x")

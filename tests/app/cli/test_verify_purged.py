@@ -41,7 +41,7 @@ def left(document_id):
 def index(world):
     """Opens the index, which one process at a time may do."""
     model = world.settings.embedding_model
-    return lambda: QdrantIndex.open_local(world.settings.qdrant_dir, Embedder(model).dimension)
+    return lambda: QdrantIndex.open_local(world.settings.qdrant_dir, Embedder(model).dimension, model)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_a_failed_document_says_why_and_can_be_retried(web):
     document_id = upload(web, "scan.txt", b"   ").json()["document"]["id"]
     web.ingest(document_id)
     shown = web.client.get(f"/documents/{document_id}").json()
-    assert (shown["state"], shown["failure"]["code"]) == ("failed", "no_text_found")
+    assert (shown["state"], shown["failure"]["code"]) == ("failed", "empty_document")
     assert shown["failure"]["message"]
     retried = web.client.post(f"/documents/{document_id}/retry")
     assert (retried.status_code, retried.json()["state"]) == (202, "received")

@@ -9,6 +9,7 @@ from web_harness import SECRET
 
 from app.web.routes.pages import PageHeaders, add_pages
 from retrieval.index import IndexedChunk
+from retrieval.nearness import Question
 from retrieval.remote_index import RemoteIndex
 
 PROBLEM_KEYS = {"type", "title", "status", "detail", "code", "hint", "instance"}
@@ -150,7 +151,8 @@ def test_a_worker_reaches_the_index_through_web(web):
     remote.upsert([chunk])
     remote.upsert([chunk])
     assert remote.count("elsewhere") == web.services.index.count("elsewhere") == 1
-    assert [found.chunk_id for found in remote.search("elsewhere", vector, 3)] == ["chk_1"]
+    found = remote.search("elsewhere", Question("When does it open?", vector), 3)
+    assert [each.chunk_id for each in found] == ["chk_1"]
     remote.delete_version("elsewhere", "doc_pier", "ver_1")
     assert remote.count("elsewhere") == 0
     remote.close()

@@ -1,0 +1,30 @@
+# ruff: noqa: RUF001  (full-width marks and letters of other scripts are meant)
+
+import pytest
+
+from app.web.no_answer import no_answer
+
+
+@pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        ("What is the leave policy?", "I found"),
+        ("Holiday?", "I found"),
+        ("", "I found"),
+        ("Wie viele Urlaubstage gibt es?", "Dazu"),
+        ("Quelle est la durée du congé annuel ?", "Je n’ai"),
+        ("¿Cuándo se construyó el puente?", "No he"),
+        ("Quando è stato costruito il ponte?", "Non ho"),
+        ("Quantos dias de férias tenho?", "Não"),
+        ("Wanneer werd de brug gebouwd?", "Ik heb"),
+        ("橋の長さは？", "登録された"),
+        ("年間休日数", "登録された"),
+        ("大阪国際空港の目的", "登録された"),
+        ("桥是什么时候建的？", "在已添加"),
+        ("东京的人口", "在已添加"),
+        ("다리는 언제 건설되었습니까?", "등록된"),
+        ("Когда был построен мост?", "В документах"),
+    ],
+)
+def test_nothing_found_is_said_in_the_questions_language(question: str, beginning: str) -> None:
+    assert no_answer(question).startswith(beginning)
