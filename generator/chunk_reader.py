@@ -1,7 +1,9 @@
 """Pre-reading of one chunk: through the engine, compressed, into the store."""
 
 import logging
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.ids import new_id
@@ -24,6 +26,14 @@ from kvstore.store import ChunkStore, Hit
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class ChunkReading:
+    """What was stored, in its first codec, and the seconds that the engine took to compute and stage it."""
+
+    blob: Blob
+    seconds: float
+
+
 class ChunkReader:
     """Runs beside the engine: they share the staging folder."""
 
@@ -43,7 +53,7 @@ class ChunkReader:
         compact: Codec | None = None,
         *,
         fence: Callable[[], object] = lambda: None,
-    ) -> Blob:
+    ) -> ChunkReading:
         """Put the KV of `token_ids` (a chunk, a number, the neutral passage, the preamble) into the store.
 
         With a passage it is the conditioned reading behind it, else the opening one. The neutral passage's own KV is
@@ -53,7 +63,6 @@ class ChunkReader:
 
         `fence` is called right before each write into a tier. What it raises comes out of here, and nothing is written.
 
-        Returns: the blob in `codec`.
         Raises EngineUnavailable, EngineFailed, CorruptStaging, ForeignBlob, TooLarge, and BadChunkKV for KV that the
         codec cannot hold.
         """
@@ -65,8 +74,10 @@ class ChunkReader:
         capture = Reading.CONDITIONED if passage else Reading.OPENING
         request = FusionRequest(new_id("pre"), tenant, "none", prompt.segments, capture)
         staged = staged_path(self._staging, identity.key)
+        began = time.perf_counter()
         try:
             self._engine.preread(prompt.token_ids, request)
+            seconds = time.perf_counter() - began
             try:
                 found, kv = read_staged(staged)
             except CorruptStaging:
@@ -74,7 +85,7 @@ class ChunkReader:
                 stored = self._store.get(tenant, identity)
                 if not isinstance(stored, Hit):
                     raise
-                return stored.blob
+                return ChunkReading(stored.blob, seconds)
             found.check(identity)
             data = encode_blob(kv, identity, codec)
         finally:
@@ -82,7 +93,7 @@ class ChunkReader:
         self._store.put(tenant, data, fence)
         if compact is not None:
             self._put_compact(tenant, kv, identity, compact, fence)
-        return Blob.parse(data)
+        return ChunkReading(Blob.parse(data), seconds)
 
     def _put_compact(
         self, tenant: str, kv: ChunkKV, identity: BlobIdentity, codec: Codec, fence: Callable[[], object]

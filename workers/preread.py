@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 SLICE_SECONDS = 30.0
 
+_FEWEST_TIMED = 64  # of fewer tokens a forward's fixed cost would be most
+
 
 def preread(
     document_id: str,
@@ -129,14 +131,18 @@ def _try_to_read(
     """
     tenant = claim.document.tenant
     try:
-        blob = context.reader.read(
+        made = context.reader.read(
             tenant, piece.token_ids, piece.identity, piece.passage, codec, compact, fence=claim.check
         )
     except (EngineFailed, CorruptStaging, ForeignBlob, TooLarge, BadChunkKV) as error:
         log.warning("%s was not pre-read: %s", piece.identity.key, error)
         context.catalog.reading_failed(tenant, piece.identity.key, error.message, error.code)
         return error.message
-    _report(tenant, piece, blob, context)
+    own_passage = piece.passage.token_ids if piece.passage and piece.passage.own else ()
+    computed = len(piece.token_ids) + len(own_passage)
+    if computed >= _FEWEST_TIMED:
+        context.catalog.tokens_computed(tenant, computed, made.seconds)
+    _report(tenant, piece, made.blob, context)
     return None
 
 

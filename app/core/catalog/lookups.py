@@ -1,21 +1,18 @@
 """What became of every chunk lookup: five-minute roll-ups, and hits and misses per document."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from app.core.catalog.buckets import bucket_start
 from app.core.catalog.database import Database
 from app.core.catalog.models import StoredDocument, StoredDocumentLookups, StoredRollup
 from app.core.catalog.records import LookupCount, LookupTotals, Reuse
 from app.core.catalog.savings import add_saving
 from app.core.catalog.upsert import upsert
-
-BUCKET = timedelta(minutes=5)
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Lookups(Database):
@@ -75,11 +72,6 @@ class Lookups(Database):
             for outcome, group in groupby(rows, key=lambda row: str(row[0]))
         }
         return LookupTotals(hits=counts.get("hit", ()), misses=counts.get("miss", ()))
-
-
-def bucket_start(moment: datetime) -> datetime:
-    """The latest five-minute mark (UTC) at or before an aware moment."""
-    return _EPOCH + (moment - _EPOCH) // BUCKET * BUCKET
 
 
 def _add_rollups(session: Session, rollups: list[dict[str, object]]) -> None:

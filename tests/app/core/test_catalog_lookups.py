@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.catalog import Catalog, LookupCount, LookupTotals
-from app.core.catalog.lookups import bucket_start
+from app.core.catalog.buckets import bucket_start
 
 
 def test_lookups_add_up_and_survive_a_reopening(database_url: str, catalog: Catalog, clock: Clock) -> None:

@@ -42,7 +42,7 @@ def test_answers_add_up_and_survive_a_reopening(database_url: str, catalog: Cata
     reopened.close()
 
 
-def test_a_reused_token_saves_what_a_computed_one_took_over_the_day_before(catalog: Catalog) -> None:
+def test_a_reused_token_saves_what_a_computed_one_took_on_the_last_day_that_any_was_timed(catalog: Catalog) -> None:
     unmeasured = replace(ANSWER, timed_tokens=0, timed_seconds=0.0)
 
     def saved_by(reuse: Reuse, now: datetime, tenant: str = TENANT) -> float:
@@ -55,9 +55,20 @@ def test_a_reused_token_saves_what_a_computed_one_took_over_the_day_before(catal
     assert saved_by(unmeasured, NOON + timedelta(hours=23)) == pytest.approx(2.0)
     slower = replace(ANSWER, timed_tokens=200, timed_seconds=1.2)
     assert saved_by(slower, NOON + timedelta(hours=23)) == pytest.approx(4.0)
-    assert saved_by(unmeasured, NOON + timedelta(hours=24)) == pytest.approx(6.0), "only the slower one is left"
-    assert saved_by(unmeasured, NOON + timedelta(days=3)) == 0
+    saved_by(slower, NOON + timedelta(hours=47))
+    assert saved_by(unmeasured, NOON + timedelta(hours=48)) == pytest.approx(6.0), "only the last one is left"
+    assert saved_by(unmeasured, NOON + timedelta(days=300)) == pytest.approx(6.0), "and goes on to count"
     assert saved_by(unmeasured, NOON, "other") == 0, "another tenant's measure is not looked at"
+
+
+def test_what_pre_reading_took_is_a_measure_too(catalog: Catalog, clock: Clock) -> None:
+    catalog.tokens_computed(TENANT, 400, 1.0)
+    assert catalog.saving_totals(TENANT) == Saving(), "it saves nothing by itself"
+    record(catalog, replace(ANSWER, timed_tokens=0, timed_seconds=0.0), clock())
+    assert catalog.saving_totals(TENANT).saved_seconds == pytest.approx(2.5)
+    catalog.tokens_computed(TENANT, 400, 2.0)
+    record(catalog, replace(ANSWER, timed_tokens=0, timed_seconds=0.0), clock())
+    assert catalog.saving_totals(TENANT).saved_seconds == pytest.approx(2.5 + 3.75)
 
 
 def test_what_cannot_be_counted_whole_is_not_counted_at_all(database_url: str, catalog: Catalog) -> None:
