@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make test: lint, the front end's tests, then pytest, whose summary is the last line. ARGS go to pytest.
+# make test: lint, the front end's tests, then pytest in two parts (the marker `alone`). With ARGS: one run of pytest with them.
 source "$(dirname "$0")/common.sh"
 source scripts/node.sh
 source scripts/frontend.sh
@@ -10,5 +10,13 @@ scripts/lint.sh
 say "front end: tests"
 use_node
 npm --prefix frontend run --silent test
-say "pytest"
-exec "$VENV/bin/python" -m pytest --durations=20 "$@"
+if [ "$#" -gt 0 ]; then
+    say "pytest $*"
+    exec "$VENV/bin/python" -m pytest "$@"
+fi
+passed=0
+say "pytest: two at a time"
+OMP_NUM_THREADS=1 "$VENV/bin/python" -m pytest -m "not alone" -n 2 --dist loadfile --durations=20 || passed=$?
+say "pytest: one at a time"
+"$VENV/bin/python" -m pytest -m alone --durations=20 || passed=$?
+exit "$passed"

@@ -1,11 +1,19 @@
 """The Celery application of this process: `celery -A workers.celery_app worker|beat`."""
 
+from contextlib import suppress
 from typing import Any
 
-from celery.signals import worker_ready
+from billiard.exceptions import TimeLimitExceeded, WorkerLostError
+from celery.signals import task_failure, task_rejected, task_unknown, worker_process_init, worker_ready
+from kombu.transport import TRANSPORT_ALIASES
 
+from app.core.catalog import Catalog
+from app.core.errors import PrereadError
 from app.core.settings import get_settings
-from workers.broker import URGENT, make_celery
+from workers import transport
+from workers.broker import EXPIRES_SECONDS, MISS, UPLOAD, make_celery
+
+TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), "workers.transport:Transport"))
 
 _settings = get_settings()
 (_settings.state_dir / "run").mkdir(parents=True, exist_ok=True)  # beat keeps its schedule there
@@ -13,6 +21,47 @@ app = make_celery(_settings)
 app.set_current()
 
 
+@worker_process_init.connect
+def _load(**_: Any) -> None:
+    """Seconds of work that no task's time limit should count; what goes wrong is told by the first task."""
+    with suppress(Exception):
+        from workers.work import get_work
+
+        get_work()
+
+
 @worker_ready.connect
 def _repair_at_start(**_: Any) -> None:
-    app.send_task("reconcile", priority=URGENT)
+    app.send_task("reconcile", priority=MISS, expires=EXPIRES_SECONDS)
+    app.send_task("orphans", priority=UPLOAD, expires=EXPIRES_SECONDS)
+
+
+@task_unknown.connect
+def _drop_unknown(name: str, message: Any, **_: Any) -> None:
+    transport.dropped("unknown_task", f"{name} {message.body!r}")
+
+
+@task_rejected.connect
+def _drop_rejected(message: Any, exc: Exception | None = None, **_: Any) -> None:
+    transport.dropped("bad_message", f"{exc!r} {message.body!r}")
+
+
+@task_failure.connect
+def _drop_failed(sender: Any, exception: BaseException, args: Any, **_: Any) -> None:
+    if isinstance(exception, (TimeLimitExceeded, WorkerLostError)):
+        return  # of documents these are counted as tries
+    transport.dropped("failed_task", f"{sender.name} {args!r}: {exception!r}")
+
+
+def _count(reason: str, text: str) -> None:
+    # Opened for this alone: this process forks, and connections do not survive that.
+    catalog = Catalog(_settings.effective_database_url)
+    try:
+        catalog.count_dropped(reason, text)
+    except PrereadError as error:
+        transport.log.warning("it was not counted: %s", error)
+    finally:
+        catalog.close()
+
+
+transport.on_dropped.append(_count)

@@ -3,6 +3,8 @@
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +28,16 @@ class EmptyFile(BadInput):
 
 class FileMissing(NotFound):
     code = "file_missing"
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A version's bytes or text; `written_at` in seconds since 1970."""
+
+    tenant: str
+    document_id: str
+    digest: str
+    written_at: float
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,20 @@ class DocumentFiles:
         """Of a document, whatever its versions."""
         folder = self._document(tenant, document_id)
         return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
+
+    def stored(self) -> Iterator[StoredFile]:
+        """Everything that is kept of documents; what comes and goes meanwhile may be among it or not."""
+        for path in self._folder.glob("[!.]*/*/*"):
+            try:
+                written_at = path.stat().st_mtime
+            except FileNotFoundError:
+                continue
+            yield StoredFile(path.parts[-3], path.parts[-2], path.name.removesuffix(".txt"), written_at)
+
+    def remove_empty(self, tenant: str, document_id: str) -> None:
+        """The document's folder, if nothing is in it."""
+        with suppress(OSError):
+            self._document(tenant, document_id).rmdir()
 
     def remove_version(self, tenant: str, document_id: str, digest: str) -> None:
         self._file(tenant, document_id, digest).unlink(missing_ok=True)

@@ -1,30 +1,41 @@
-"""Asking for documents to be pre-read: at night, by an operator, or after a miss."""
+"""Asking for documents to be pre-read: after a miss, or by an operator."""
 
 from collections.abc import Iterable
 
-from app.core.catalog import Catalog
+from app.core.catalog import Catalog, Run, RunKind
+from workers.broker import READING
 from workers.purge import Purge
+from workers.value import by_value
 from workers.wake import Waker
 
 
-def precompute(
-    tenant: str, document_ids: Iterable[str] | None, *, again: bool, catalog: Catalog, purge: Purge, waker: Waker
-) -> int:
-    """Have what is missing of these documents (None: all) pre-read; returns how many documents were woken.
-
-    `again` forgets their chunk KV first, so that all of it is made anew.
-    """
-    wanted = list(document_ids) if document_ids is not None else [d.id for d in catalog.published_documents(tenant)]
-    if again:
-        for document_id in wanted:
-            _forget(tenant, document_id, catalog, purge)
-    woken = catalog.request_preread(tenant, wanted)
+def read_missed(tenant: str, document_ids: Iterable[str], *, catalog: Catalog, waker: Waker) -> int:
+    """Have what a question has just missed of these documents pre-read before all else; how many were woken."""
+    woken = catalog.request_preread(tenant, document_ids)
+    catalog.make_due(woken)
     for document_id in woken:
-        waker.wake_preread(document_id)
+        waker.wake_missed(document_id)
     return len(woken)
 
 
-def _forget(tenant: str, document_id: str, catalog: Catalog, purge: Purge) -> None:
+def start_by_hand(
+    tenant: str, document_id: str | None, *, again: bool, catalog: Catalog, waker: Waker, lanes: int
+) -> Run:
+    """Open a run over one document, or over all (None), most asked for first; it begins at once.
+
+    `again`: chunk KV of each document is forgotten before it is its turn. `lanes`: how many workers are woken for it.
+    """
+    wanted = by_value(catalog.asked_documents(tenant)) if document_id is None else [document_id]
+    catalog.make_due(wanted)
+    run = catalog.start_run(tenant, RunKind.MANUAL, wanted, None, again=again)
+    assert run is not None, "a run by hand takes the place of any other"
+    for _ in range(max(1, min(lanes, len(wanted)))):
+        waker.wake_run(READING)
+    return run
+
+
+def forget(tenant: str, document_id: str, *, catalog: Catalog, purge: Purge) -> None:
+    """Remove a document's chunk KV from everywhere. Raises: DocumentNotFound, NotPurged."""
     version = catalog.get_document(tenant, document_id).current_version_id
     if version is None:
         return

@@ -1,9 +1,18 @@
-"""When the nightly job starts: once for every date, also where clocks change."""
+"""When the nightly job starts and stops: once for every date, also where clocks change."""
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from celery.schedules import BaseSchedule, schedstate
+
+
+@dataclass(frozen=True)
+class Window:
+    """Both in UTC; `end` is no part of it."""
+
+    start: datetime
+    end: datetime
 
 
 def next_start(after: datetime, at: time, zone: ZoneInfo) -> datetime:
@@ -16,6 +25,28 @@ def next_start(after: datetime, at: time, zone: ZoneInfo) -> datetime:
     while (start := _start_on(day, at, zone)) <= after:
         day += timedelta(days=1)
     return start
+
+
+def window_at(now: datetime, at: time, until: time, zone: ZoneInfo) -> Window | None:
+    """The window that `now` (aware) lies in, from wall time `at` to the next `until`; None: outside of every one.
+
+    Where the clocks skip so much that it would end before it starts, it lasts as long as on other nights.
+    """
+    today = now.astimezone(zone).date()
+    for day in (today, today - timedelta(days=1)):
+        window = _window_on(day, at, until, zone)
+        if window.start <= now < window.end:
+            return window
+    return None
+
+
+def _window_on(day: date, at: time, until: time, zone: ZoneInfo) -> Window:
+    start = _start_on(day, at, zone)
+    overnight = until <= at
+    end = _start_on(day + timedelta(days=overnight), until, zone)
+    if end <= start:
+        end = start + (datetime.combine(day, until) - datetime.combine(day, at))
+    return Window(start, end)
 
 
 def _start_on(day: date, at: time, zone: ZoneInfo) -> datetime:

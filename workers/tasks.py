@@ -1,72 +1,80 @@
 """The Celery tasks: thin, and free of heavy imports, which belong after the fork."""
 
 import logging
-from datetime import UTC, datetime
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
 
-from celery import shared_task
+from celery import Task, shared_task
 
-from app.core.errors import SetupError, Unavailable
+from workers.broker import READING
+from workers.time_limit import OutOfTime, deferred, install
+
+if TYPE_CHECKING:
+    from workers.work import Work
 
 log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+
+
+def within_time(task: Callable[P, None]) -> Callable[P, None]:
+    """The soft time limit also ends what does not count its tries, and never the process."""
+
+    @wraps(task)
+    def limited(*args: P.args, **options: P.kwargs) -> None:
+        install()  # by each task: Celery's own comes after everything that runs at the start of a process
+        try:
+            task(*args, **options)
+        except OutOfTime:
+            log.error("%s was given up: it took too long", task.__name__)
+
+    return limited
+
+
+def _work() -> "Work":
+    with deferred():
+        from workers.work import get_work
+
+        return get_work()
+
 
 @shared_task(name="ingest")
-def ingest_task(document_id: str) -> None:
-    from workers.context import get_context
-    from workers.ingest import ingest
-
-    try:
-        ready = ingest(document_id, get_context())
-    except (Unavailable, SetupError) as error:
-        log.warning("%s waits: %s", document_id, error)
-        return
-    if ready:
-        get_context().waker.wake_preread(document_id)
+@within_time
+def ingest(document_id: str) -> None:
+    _work().ingest(document_id)
 
 
-@shared_task(name="preread")
-def preread_task(document_id: str) -> None:
-    from workers.context import get_context
-    from workers.preread import preread
-
-    try:
-        unfinished = preread(document_id, get_context())
-    except (Unavailable, SetupError) as error:
-        log.warning("%s waits: %s", document_id, error)
-        return
-    if unfinished:
-        get_context().waker.wake_preread(document_id)
-
-
-@shared_task(name="reconcile")
-def reconcile_task() -> None:
-    from workers.broker import queued
-    from workers.celery_app import app
-    from workers.context import get_context
-    from workers.upkeep import reconcile
-
-    reconcile(get_context(), queued(app), datetime.now(UTC))
-
-
-@shared_task(name="nightly")
-def nightly_task() -> None:
-    from workers.context import get_context
-    from workers.precompute import precompute
-
-    context = get_context()
-    documents = precompute(
-        context.settings.tenant, None, again=False, catalog=context.catalog, purge=context.purge, waker=context.waker
-    )
-    log.info("the nightly job woke %d documents", documents)
+@shared_task(name="preread", bind=True)
+@within_time
+def preread(self: "Task[[str], None]", document_id: str) -> None:
+    priority = (self.request.delivery_info or {}).get("priority")
+    _work().preread(document_id, READING if priority is None else priority)
 
 
 @shared_task(name="delete")
-def delete_task(document_id: str) -> None:
-    from workers.context import get_context
-    from workers.deletion import finish_deletion_of
+@within_time
+def delete(document_id: str) -> None:
+    _work().delete(document_id)
 
-    context = get_context()
-    try:
-        finish_deletion_of(document_id, catalog=context.catalog, purge=context.purge, now=datetime.now(UTC))
-    except (Unavailable, SetupError) as error:
-        log.warning("the deletion of %s waits: %s", document_id, error)
+
+@shared_task(name="run")
+@within_time
+def run() -> None:
+    """A slice of the run that is open, or the start of the night's."""
+    _work().run()
+
+
+@shared_task(name="reconcile")
+@within_time
+def reconcile() -> None:
+    from workers.broker import queued
+    from workers.celery_app import app
+
+    _work().reconcile(queued(app))
+
+
+@shared_task(name="orphans")
+@within_time
+def orphans() -> None:
+    _work().remove_orphans()

@@ -6,7 +6,7 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 
 from app.core.errors import Unavailable
-from workers.broker import SOON, URGENT, WHENEVER
+from workers.broker import EXPIRES_SECONDS, MISS, NIGHT, READING, UPLOAD
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +25,21 @@ class Waker:
         self._celery = celery
 
     def wake_ingest(self, document_id: str) -> bool:
-        return self._send("ingest", document_id, URGENT)
+        return self._send("ingest", [document_id], UPLOAD)
 
-    def wake_preread(self, document_id: str) -> bool:
-        return self._send("preread", document_id, WHENEVER)
+    def wake_preread(self, document_id: str, priority: int = READING) -> bool:
+        return self._send("preread", [document_id], priority)
+
+    def wake_missed(self, document_id: str) -> bool:
+        """A question has just missed something of it."""
+        return self._send("preread", [document_id], MISS)
 
     def wake_delete(self, document_id: str) -> bool:
-        return self._send("delete", document_id, SOON)
+        return self._send("delete", [document_id], UPLOAD)
+
+    def wake_run(self, priority: int = NIGHT) -> bool:
+        """For the next document of the run that is open."""
+        return self._send("run", [], priority)
 
     def check(self) -> None:
         """Raises `QueueUnavailable` when the broker does not answer."""
@@ -48,10 +56,10 @@ class Waker:
         except OperationalError:
             return 0
 
-    def _send(self, task: str, document_id: str, priority: int) -> bool:
+    def _send(self, task: str, args: list[str], priority: int) -> bool:
         try:
-            self._celery.send_task(task, args=[document_id], priority=priority, retry=False)
+            self._celery.send_task(task, args=args, priority=priority, expires=EXPIRES_SECONDS, retry=False)
         except OperationalError as error:
-            log.warning("could not wake a worker for %s of %s: %s", task, document_id, error)
+            log.warning("could not wake a worker for %s: %s", " of ".join([task, *args]), error)
             return False
         return True

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -11,6 +12,7 @@ from app.cli.sse import ServerEvent, events
 from app.core.settings import Settings
 from app.web.schemas.ask import AnswerOut
 from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, DocumentVectors
+from app.web.schemas.jobs import JobOut, JobPageOut, RunOut, RunPageOut
 from app.web.schemas.system import CacheReport, PrecomputeOut, Readiness, StatusOut
 
 _TIMEOUT = httpx.Timeout(600.0, connect=5.0)
@@ -87,6 +89,29 @@ class ApiClient:
     def precompute(self, mode: str, document_id: str | None) -> PrecomputeOut:
         body = {"mode": mode, "document_id": document_id}
         return PrecomputeOut.model_validate(self._call("POST", "/precompute", json=body))
+
+    def jobs(self, state: str | None) -> Iterator[JobPageOut]:
+        """Page by page, at least one."""
+        offset = 0
+        while True:
+            params = {"limit": _PAGE, "offset": offset} | ({"state": state} if state else {})
+            page = JobPageOut.model_validate(self._call("GET", "/jobs", params=params))
+            yield page
+            offset += len(page.items)
+            if not page.items or offset >= page.total:
+                return
+
+    def retry_job(self, job_id: str) -> JobOut:
+        return JobOut.model_validate(self._call("POST", f"/jobs/{quote(job_id, safe='')}/retry"))
+
+    def purge_job(self, job_id: str) -> None:
+        self._call("DELETE", f"/jobs/{quote(job_id, safe='')}")
+
+    def runs(self, limit: int) -> RunPageOut:
+        return RunPageOut.model_validate(self._call("GET", "/admin/runs", params={"limit": limit}))
+
+    def run(self, run_id: str) -> RunOut:
+        return RunOut.model_validate(self._call("GET", f"/admin/runs/{run_id}"))
 
     def status(self) -> StatusOut:
         return StatusOut.model_validate(self._call("GET", "/status"))

@@ -15,6 +15,7 @@ from app.cli.console import err
 from app.cli.demo import demo
 from app.cli.doctor import doctor
 from app.cli.engine import engine
+from app.cli.jobs import jobs
 from app.cli.ls import ls
 from app.cli.precompute import precompute
 from app.cli.rm import rm
@@ -32,7 +33,7 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (up, add, ls, rm, ask, precompute, status, doctor, verify, calibrate, demo):
+for command in (up, add, ls, rm, ask, precompute, jobs, status, doctor, verify, calibrate, demo):
     cli.command()(command)
 cli.command(context_settings=PASS_ON)(bench)
 for process in (engine, web, worker, beat):

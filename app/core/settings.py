@@ -180,8 +180,25 @@ class Settings(BaseSettings):
     worker_processes: int = Field(1, ge=1, le=64, description="Celery prefork children.")
     lease_seconds: int = Field(30, ge=5, description="How long a worker may be silent before its document is retaken.")
     reconcile_seconds: int = Field(20, ge=1, description="Pause between two repairs of forgotten work.")
+    task_seconds: int = Field(
+        1800, ge=1, description="Longest that one task may take; half as long again and its process is ended."
+    )
+    task_attempts: int = Field(
+        5, ge=1, le=100, description="Tries of a document's stage before it fails and waits for somebody to retry it."
+    )
+    retry_seconds: float = Field(
+        10, gt=0, description="Pause after the first try that failed; it doubles each time, up to ten minutes."
+    )
     nightly_at: str = Field("02:30", pattern=r"^([01]\d|2[0-3]):[0-5]\d$", description="When the nightly job starts.")
-    timezone: str = Field("UTC", description="Time zone of `nightly_at`.")
+    nightly_until: str = Field(
+        "06:00",
+        pattern=r"^([01]\d|2[0-3]):[0-5]\d$",
+        description="When it stops, done or not; the same as `nightly_at`: a day later.",
+    )
+    timezone: str = Field("UTC", description="Time zone of `nightly_at` and `nightly_until`.")
+    rollup_days: int = Field(
+        30, ge=2, description="Age at which five-minute counts are kept by the hour; at twelve times that, by the day."
+    )
 
     @field_validator("state_dir", "models_dir", "kv_dir", "staging_dir")
     @classmethod

@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
 from app.web.answering import Answering
+from app.web.jobs import Jobs
 from app.web.library import Library
 from app.web.services import Services
 from app.web.system import System
@@ -35,6 +36,10 @@ def get_system(services: ServicesDep) -> System:
     return System(services)
 
 
+def get_jobs(services: ServicesDep) -> Jobs:
+    return Jobs(services)
+
+
 def require_internal_secret(
     services: ServicesDep, sent: Annotated[str, Header(alias=SECRET_HEADER, include_in_schema=False)] = ""
 ) -> None:
@@ -45,6 +50,7 @@ def require_internal_secret(
 
 
 AnsweringDep = Annotated[Answering, Depends(get_answering)]
+JobsDep = Annotated[Jobs, Depends(get_jobs)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 SystemDep = Annotated[System, Depends(get_system)]
 Limit = Annotated[int, Query(ge=1, le=500, description="Most entries in one page.")]

@@ -24,7 +24,7 @@ from kvstore.lookup import explain_miss, longest_life
 from kvstore.reasons import MissReason, StoreMiss
 from retrieval.search import Passage
 from workers.pieces import wanted_reading
-from workers.precompute import precompute
+from workers.precompute import read_missed
 
 log = logging.getLogger(__name__)
 
@@ -81,10 +81,8 @@ class Lookups:
         """Have the documents of these passages pre-read where something of them is missing. Blocking."""
         documents = {passage.document_id for passage in passages}
         if documents:
-            precompute(
-                self._services.settings.tenant, documents, again=False,
-                catalog=self._services.catalog, purge=self._services.purge, waker=self._services.waker,
-            )  # fmt: skip
+            services = self._services
+            read_missed(services.settings.tenant, documents, catalog=services.catalog, waker=services.waker)
 
     async def account(
         self,

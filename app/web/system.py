@@ -12,6 +12,7 @@ from app.web.schemas.system import (
     CacheReport,
     Part,
     PrecomputeMode,
+    PrecomputeOut,
     Readiness,
     ReasonMisses,
     StatusOut,
@@ -23,7 +24,7 @@ from generator.engine import EngineStatus
 from generator.errors import EngineFailed, EngineUnavailable
 from generator.gate import gate_or_conservative
 from kvstore.tiers.probes import PART_NAMES, Probe
-from workers.precompute import precompute
+from workers.precompute import start_by_hand
 
 
 class WorkerAway(Unavailable):
@@ -65,18 +66,19 @@ class System:
             chunks_ready=counts.ready,
         )
 
-    def precompute(self, mode: PrecomputeMode, document_id: str | None) -> int:
+    def precompute(self, mode: PrecomputeMode, document_id: str | None) -> PrecomputeOut:
         """Raises DocumentNotFound."""
         if document_id is not None:
             self._catalog.get_document(self._tenant, document_id)
-        return precompute(
+        run = start_by_hand(
             self._tenant,
-            None if document_id is None else [document_id],
+            document_id,
             again=mode is PrecomputeMode.ALL,
             catalog=self._catalog,
-            purge=self._services.purge,
             waker=self._services.waker,
+            lanes=self._services.settings.worker_processes,
         )
+        return PrecomputeOut(documents=run.planned, run_id=run.id)
 
     def cache(self, limit: int, offset: int) -> CacheReport:
         totals = self._catalog.lookup_totals(self._tenant)

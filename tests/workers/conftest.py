@@ -26,6 +26,7 @@ class NotingWaker:
     """Keeps what a broker would carry."""
 
     woken: list[tuple[str, str]] = field(default_factory=list)
+    runs: int = 0
 
     def wake_ingest(self, document_id: str) -> bool:
         self.woken.append(("ingest", document_id))
@@ -33,6 +34,14 @@ class NotingWaker:
 
     def wake_preread(self, document_id: str) -> bool:
         self.woken.append(("preread", document_id))
+        return True
+
+    def wake_missed(self, document_id: str) -> bool:
+        self.woken.append(("missed", document_id))
+        return True
+
+    def wake_run(self, priority: int = 0) -> bool:
+        self.runs += 1
         return True
 
 

@@ -34,12 +34,12 @@ def private_redis(folder: Path) -> Iterator[Path]:
     server.wait(timeout=10)
 
 
-@contextmanager
-def celery_process(settings: Settings, folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A Celery process, which must end well when it is told to."""
-    process = subprocess.Popen(
+def start_celery(settings: Settings, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """A Celery process, with its children a process group of its own."""
+    return subprocess.Popen(
         [sys.executable, "-m", "celery", *arguments, "--loglevel=WARNING"],
         cwd=folder,
+        start_new_session=True,
         env={
             **os.environ,
             "PYTHONPATH": f"{folder}:{Path(__file__).parents[2]}",
@@ -49,8 +49,19 @@ def celery_process(settings: Settings, folder: Path, *arguments: str) -> Iterato
             "PREREAD_WEB_URL": settings.web_url,
             "PREREAD_INTERNAL_SECRET": settings.internal_secret.get_secret_value(),
             "PREREAD_RECONCILE_SECONDS": "1",
+            "PREREAD_TASK_SECONDS": str(settings.task_seconds),
+            "PREREAD_TASK_ATTEMPTS": str(settings.task_attempts),
+            "PREREAD_RETRY_SECONDS": str(settings.retry_seconds),
+            "PREREAD_LEASE_SECONDS": str(settings.lease_seconds),
+            "PREREAD_CHUNK_TOKENS": str(settings.chunk_tokens),
         },
     )
+
+
+@contextmanager
+def celery_process(settings: Settings, folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Celery process, which must end well when it is told to."""
+    process = start_celery(settings, folder, *arguments)
     try:
         yield process
     finally:

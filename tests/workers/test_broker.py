@@ -7,7 +7,7 @@ import pytest
 from private_redis import celery_process, private_redis, wait_until
 
 from app.core.settings import Settings
-from workers.broker import URGENT, make_celery, queued
+from workers.broker import MISS, make_celery, queued
 from workers.wake import QueueUnavailable, Waker
 
 NOTING_TASKS = """
@@ -29,6 +29,14 @@ def preread(document_id):
 @shared_task(name="reconcile")
 def reconcile():
     note("reconcile")
+
+@shared_task(name="orphans")
+def orphans():
+    note("orphans")
+
+@shared_task(name="run")
+def run():
+    note("run")
 """
 NOTING_APP = """
 from workers.celery_app import app
@@ -49,7 +57,7 @@ def test_wake_ups_wait_in_the_queue_until_a_worker_takes_them(settings):
     assert queued(celery) == set()
     assert waker.wake_preread("doc_1")
     assert waker.wake_ingest("doc_2")
-    celery.send_task("reconcile", priority=URGENT)
+    celery.send_task("reconcile", priority=MISS)
     assert queued(celery) == {("preread", "doc_1"), ("ingest", "doc_2"), ("reconcile", "")}
 
 
@@ -63,21 +71,57 @@ def test_a_dead_broker_is_told_quickly_and_raises_nothing(tmp_path):
     assert time.monotonic() - began < 15
 
 
-def test_a_real_worker_takes_urgent_wake_ups_first_and_answers_pings(settings, tmp_path):
+def test_a_real_worker_takes_misses_before_uploads_before_the_night_and_answers_pings(settings, tmp_path):
     celery = make_celery(settings)
     waker = Waker(celery)
     calls = tmp_path / "calls.jsonl"
     (tmp_path / "noting.py").write_text(NOTING_TASKS.format(calls=str(calls)))
     (tmp_path / "noting_app.py").write_text(NOTING_APP)
-    waker.wake_preread("doc_1")
-    waker.wake_ingest("doc_2")
+    for number in range(3):
+        waker.wake_run()
+        waker.wake_preread(f"doc_read_{number}")
+        waker.wake_ingest(f"doc_upload_{number}")
+        waker.wake_missed(f"doc_missed_{number}")
     with celery_process(settings, tmp_path, "-A", "noting_app", "worker", "--concurrency=1"):
-        wait_until(lambda: calls.exists() and len(calls.read_text().splitlines()) == 3, "three tasks have run")
+        wait_until(lambda: calls.exists() and len(calls.read_text().splitlines()) == 14, "all tasks have run")
         called = [json.loads(line) for line in calls.read_text().splitlines()]
-        assert called.index(["ingest", "doc_2"]) < called.index(["preread", "doc_1"])
-        assert ["reconcile"] in called
+        assert [call for call in called if call not in (["reconcile"], ["orphans"])] == [
+            *(["preread", f"doc_missed_{number}"] for number in range(3)),
+            *(["ingest", f"doc_upload_{number}"] for number in range(3)),
+            *(["preread", f"doc_read_{number}"] for number in range(3)),
+            *[["run"]] * 3,
+        ]
+        assert ["reconcile"] in called, "repair begins with the worker"
+        assert ["orphans"] in called
         assert waker.workers() == 1
         assert queued(celery) == set()
+
+
+def test_every_wake_up_expires_and_no_task_outlasts_the_brokers_patience(settings):
+    celery = make_celery(settings)
+    waker = Waker(celery)
+    for wake in (waker.wake_ingest, waker.wake_preread, waker.wake_missed, waker.wake_delete):
+        wake("doc_1")
+    waker.wake_run()
+    with celery.connection_for_read() as connection:
+        client = connection.default_channel.client
+        messages = [json.loads(each) for key in client.keys("preread*") for each in client.lrange(key, 0, -1)]
+    assert len(messages) == 5
+    assert all(message["headers"]["expires"] for message in messages)
+    assert all(entry["options"]["expires"] for entry in celery.conf.beat_schedule.values())
+    longest = celery.conf.task_time_limit
+    assert celery.conf.task_soft_time_limit < longest < celery.conf.broker_transport_options["visibility_timeout"]
+    assert (celery.conf.task_acks_late, celery.conf.worker_prefetch_multiplier) == (True, 1)
+    assert celery.conf.accept_content == ["json"]
+
+
+def test_what_is_no_message_of_ours_does_not_hide_the_others(settings):
+    celery = make_celery(settings)
+    with celery.connection_for_write() as connection:
+        for junk in ("{", "[]", "5", "{}", '{"body": "!", "headers": {"task": "preread"}}'):
+            connection.default_channel.client.lpush("preread", junk)
+    Waker(celery).wake_missed("doc_1")
+    assert queued(celery) == {("preread", "doc_1")}
 
 
 def test_a_real_beat_asks_for_reconcile_also_after_it_was_started_anew(settings, tmp_path):

@@ -15,7 +15,7 @@ from kvstore.levels import Level, at_level
 from kvstore.store import Hit
 from workers.deletion import delete_document
 from workers.ingest import ingest
-from workers.precompute import precompute
+from workers.precompute import forget, read_missed
 from workers.preread import preread
 from workers.upkeep import reconcile
 
@@ -70,9 +70,8 @@ def test_every_chunk_and_the_preamble_are_pre_read_behind_the_preamble(context, 
 def test_a_second_run_reads_nothing_again(context, indexed):
     preread(indexed.id, context)
     count = len(context.engine.captured)
-    assert precompute(
-        TENANT, None, again=False, catalog=context.catalog, purge=context.purge, waker=context.waker
-    ) == 1
+    assert read_missed(TENANT, [indexed.id], catalog=context.catalog, waker=context.waker) == 1
+    assert context.waker.woken == [("missed", indexed.id)]
     assert state(context, indexed) is DocumentState.INDEXED
     assert not preread(indexed.id, context)
     assert state(context, indexed) is DocumentState.PREREAD
@@ -81,7 +80,8 @@ def test_a_second_run_reads_nothing_again(context, indexed):
 
 def test_reading_again_makes_all_of_it_anew(context, indexed):
     preread(indexed.id, context)
-    precompute(TENANT, [indexed.id], again=True, catalog=context.catalog, purge=context.purge, waker=context.waker)
+    forget(TENANT, indexed.id, catalog=context.catalog, purge=context.purge)
+    context.catalog.request_preread(TENANT, [indexed.id])
     assert stored(context, indexed) == []
     preread(indexed.id, context)
     assert len(stored(context, indexed)) == len(chunks_of(context, indexed))
@@ -122,7 +122,7 @@ def test_an_evicted_blob_is_made_again(context, indexed):
     preread(indexed.id, context)
     victim = stored(context, indexed)[1].blob.identity
     context.store.delete(TENANT, [victim.key])
-    precompute(TENANT, [indexed.id], again=False, catalog=context.catalog, purge=context.purge, waker=context.waker)
+    read_missed(TENANT, [indexed.id], catalog=context.catalog, waker=context.waker)
     preread(indexed.id, context)
     assert isinstance(context.store.get(TENANT, victim), Hit)
 

@@ -15,7 +15,7 @@ from kvstore.store import Hit
 from workers.deletion import delete_document
 from workers.ingest import ingest
 from workers.pieces import Pieces, wanted_reading
-from workers.precompute import precompute
+from workers.precompute import read_missed
 from workers.preread import preread
 
 TENANT = "default"
@@ -51,7 +51,7 @@ def state(context, document):
 
 
 def read_again(context, document):
-    precompute(TENANT, [document.id], again=False, catalog=context.catalog, purge=context.purge, waker=context.waker)
+    read_missed(TENANT, [document.id], catalog=context.catalog, waker=context.waker)
     assert not preread(document.id, context)
 
 

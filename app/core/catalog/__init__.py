@@ -32,8 +32,11 @@ from app.core.catalog.records import (
     WantedReading,
 )
 from app.core.catalog.states import DocumentState, Gone, ReadingState, VersionState
+from app.core.catalog.work_records import Asked, Attempt, Job, JobPage, JobState, Run, RunKind, RunState
 
 __all__ = [
+    "Asked",
+    "Attempt",
     "Catalog",
     "ChunkCounts",
     "ChunkRecord",
@@ -49,6 +52,9 @@ __all__ = [
     "DocumentTable",
     "Gone",
     "InvalidTransition",
+    "Job",
+    "JobPage",
+    "JobState",
     "KvAtRest",
     "LookupCount",
     "LookupTotals",
@@ -56,6 +62,9 @@ __all__ = [
     "ReadingRecord",
     "ReadingState",
     "Reuse",
+    "Run",
+    "RunKind",
+    "RunState",
     "Saving",
     "SchemaError",
     "Tombstone",

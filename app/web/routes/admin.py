@@ -15,7 +15,7 @@ router = APIRouter(tags=["admin"])
     responses={404: {"model": Problem}},
 )
 def precompute(wanted: PrecomputeRequest, system: SystemDep) -> PrecomputeOut:
-    return PrecomputeOut(documents=system.precompute(wanted.mode, wanted.document_id))
+    return system.precompute(wanted.mode, wanted.document_id)
 
 
 @router.get("/admin/cache", operation_id="cache_report", summary="Hits, misses with their reasons, and what is kept")

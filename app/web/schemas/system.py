@@ -49,7 +49,8 @@ class PrecomputeRequest(BaseModel):
 
 
 class PrecomputeOut(BaseModel):
-    documents: int = Field(description="Documents that will be pre-read.")
+    documents: int = Field(description="Documents that will be looked at, and pre-read where something is missing.")
+    run_id: str = Field(description="The run that does it: `GET /admin/runs/{run_id}`.")
 
 
 class TierHits(BaseModel):

@@ -15,6 +15,7 @@ COMMANDS = {
     "rm",
     "ask",
     "precompute",
+    "jobs",
     "status",
     "doctor",
     "verify",

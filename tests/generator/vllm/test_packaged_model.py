@@ -14,6 +14,8 @@ from generator.fusion_request import FusionRequest
 from generator.model_source import resolve_model
 from generator.preamble import build_preamble
 
+pytestmark = pytest.mark.alone
+
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook"
 PAGES = ("holidays.md", "expenses.md", "travel.md")
 

@@ -25,6 +25,8 @@ from kvstore.codecs.codecs import LOSSLESS
 from kvstore.key import Reading
 from kvstore.store import Hit
 
+pytestmark = pytest.mark.alone
+
 QUESTION = random_ids(95, 12)
 SAME = 2e-5
 

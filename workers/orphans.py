@@ -1,0 +1,141 @@
+"""Vectors, files and blobs that belong to nothing in the catalog: found a few at a time, and removed."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from itertools import islice
+
+from app.core.errors import PrereadError
+from kvstore.errors import TierDown
+from kvstore.tiers.base import Entry, Tier
+from kvstore.tiers.configured import TierOptions, tier_makers
+from kvstore.verification import Judge, Verdict, remove
+from retrieval.index import SearchMode
+from retrieval.nearness import Question
+from workers.context import WorkerContext
+from workers.files import StoredFile
+from workers.missing import is_known
+
+log = logging.getLogger(__name__)
+
+YOUNG_SECONDS = 3600.0
+"""What was written since may belong to work that has not told the catalog yet."""
+
+_FILES = 1000
+_BLOBS = 200
+_VECTORS = 10_000
+_MOST_REMOVED_BLINDLY = 10
+
+
+@dataclass(frozen=True)
+class Removed:
+    """How many."""
+
+    files: int = 0
+    vectors: int = 0
+    blobs: int = 0
+
+
+@dataclass
+class Orphans:
+    """Where the search of this process has got to; it begins anew at the end of each kind."""
+
+    _files: Iterator[StoredFile] = field(default_factory=lambda: iter(()))
+    _blobs: dict[str, Iterator[Entry]] = field(default_factory=dict)
+
+    def remove(self, context: WorkerContext, now: datetime) -> Removed:
+        """Look at the next batch of each kind. What does not answer is looked at another time."""
+        kinds: dict[str, Callable[[], int]] = {
+            "files": lambda: self._remove_files(context, now.timestamp()),
+            "vectors": lambda: remove_vectors(context),
+            "blobs": lambda: self._remove_blobs(context, now.timestamp()),
+        }
+        removed = {}
+        for kind, look in kinds.items():
+            try:
+                removed[kind] = look()
+            except (PrereadError, OSError) as error:
+                log.warning("orphaned %s are looked for later: %s", kind, error)
+            else:
+                if removed[kind]:
+                    log.warning("%d orphaned %s were removed", removed[kind], kind)
+        return Removed(**removed)
+
+    def _remove_files(self, context: WorkerContext, now: float) -> int:
+        batch = list(islice(self._files, _FILES))
+        if not batch:
+            self._files = context.files.stored()
+            batch = list(islice(self._files, _FILES))
+        known = context.catalog.known_digests({file.document_id for file in batch})
+        orphans = [
+            file
+            for file in batch
+            if (file.tenant, file.document_id, file.digest) not in known and file.written_at < now - YOUNG_SECONDS
+        ]
+        for file in orphans:
+            context.files.remove_version(file.tenant, file.document_id, file.digest)
+            context.files.remove_empty(file.tenant, file.document_id)
+        return len(orphans)
+
+    def _remove_blobs(self, context: WorkerContext, now: float) -> int:
+        key = context.settings.kv_encryption_key.get_secret_value()
+        judge = Judge(context.codecs, partial(is_known, context.catalog), lambda: now)
+        removed = 0
+        for name, make in tier_makers(TierOptions.from_settings(context.settings), key).items():
+            try:
+                tier = make()
+                if tier.writable:
+                    removed += self._remove_from(tier, judge, context, now)
+            except TierDown as error:
+                self._blobs.pop(name, None)
+                log.warning("orphaned blobs are looked for later: %s", error)
+        return removed
+
+    def _remove_from(self, tier: Tier, judge: Judge, context: WorkerContext, now: float) -> int:
+        entries = self._blobs.get(tier.name)
+        batch = list(islice(entries, _BLOBS)) if entries is not None else []
+        if not batch:
+            self._blobs[tier.name] = tier.entries()
+            batch = list(islice(self._blobs[tier.name], _BLOBS))
+        known: set[tuple[str, str]] = set()
+        for tenant in {entry.tenant for entry in batch}:
+            keys = [entry.key for entry in batch if entry.tenant == tenant]
+            known |= {(tenant, reading.key) for reading in context.catalog.readings_under(tenant, keys)}
+        unsure = [each for each in batch if (each.tenant, each.key) not in known and _old(each, now)]
+        judged = [judgement for entry in unsure if (judgement := judge(tier, entry))]
+        orphans = [judgement for judgement in judged if judgement.verdict is Verdict.UNKNOWN]
+        if len(orphans) > _MOST_REMOVED_BLINDLY and len(orphans) == len(batch):
+            log.error("the catalog knows nothing of a batch in the %s tier; is it the right one?", tier.name)
+            return 0
+        return remove(tier, judge, orphans)
+
+
+def remove_vectors(context: WorkerContext) -> int:
+    """Raises: IndexUnavailable, IndexRefused.
+
+    Only where the index holds more than the catalog has chunks is it asked which: at most so many at once, the nearest
+    to an arbitrary vector, which may be all.
+    """
+    tenant = context.settings.tenant
+    held = context.index.count(tenant)
+    if held <= context.catalog.chunk_total(tenant):
+        return 0
+    anything = Question("", [1.0, *[0.0] * (context.embedder.dimension - 1)])
+    found = context.index.search(tenant, anything, min(held, _VECTORS), None, SearchMode.DENSE)
+    versions = {(each.document_id, _version_of(each.chunk_id)) for each in found}
+    known = context.catalog.known_versions({version for _, version in versions})
+    for document_id, version in sorted(versions):
+        if version not in known:
+            context.index.delete_version(tenant, document_id, version)
+    return held - context.index.count(tenant)
+
+
+def _version_of(chunk_id: str) -> str:
+    """Chunk ids are made of their version's."""
+    return f"ver_{chunk_id.removeprefix('chk_').rpartition('_')[0]}"
+
+
+def _old(entry: Entry, now: float) -> bool:
+    return entry.written_at is not None and entry.written_at < now - YOUNG_SECONDS
