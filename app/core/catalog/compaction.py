@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlite3 import OperationalError
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import delete, text
 from sqlalchemy.orm import Session
 
 from app.core.catalog.buckets import bucket_start
@@ -28,6 +28,7 @@ class Compaction(Database):
         """
         end = bucket_start(older_than, size)
         with self._write() as session:
+            _keep_counters_out(session)
             return sum(_coarsen(session, table, names, end, size) for table, names in _NAMES.items())
 
     def compact(self) -> int:
@@ -43,6 +44,13 @@ class Compaction(Database):
                 return _compact_sqlite(connection.driver_connection)
             except OperationalError as error:
                 raise DatabaseUnavailable(f"The database cannot be compacted now: {error}", "It is busy.") from error
+
+
+def _keep_counters_out(session: Session) -> None:
+    """Until the transaction ends: they lock rows in an order of their own. SQLite has one writer anyway."""
+    if session.get_bind().dialect.name == "postgresql":
+        tables = ", ".join(table.__tablename__ for table in _NAMES)
+        session.execute(text(f"LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE"))
 
 
 def _compact_sqlite(connection: Any) -> int:
