@@ -57,6 +57,11 @@ class ChunkStore:
         self._tiers = tuple(tiers)
         self._behind = WriteBehind(_WAITING_WRITES)
 
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """For who looks after each by itself."""
+        return self._tiers
+
     def get(self, tenant: str, expected: BlobIdentity) -> Hit | Miss:
         """The blob of `expected`, compared with it and checked by every checksum.
 

@@ -21,7 +21,7 @@ from kvstore.levels import at_all_levels
 from kvstore.tiers.base import Entry, Tier
 
 YOUNG_SECONDS = 3600.0
-_MOST_REMOVED_BLINDLY = 10
+MOST_REMOVED_BLINDLY = 10
 
 
 class Verdict(StrEnum):
@@ -89,7 +89,7 @@ class Examined:
     @property
     def doubtful(self) -> bool:
         """More than a few and none whole: rather than all of them, the key, catalog or profiles here are wrong."""
-        return not self.verdicts[Verdict.WHOLE] and self.entries > _MOST_REMOVED_BLINDLY
+        return not self.verdicts[Verdict.WHOLE] and self.entries > MOST_REMOVED_BLINDLY
 
 
 def examine(tier: Tier, judge: Judge, advance: Callable[[], object] = lambda: None) -> Examined:
@@ -141,4 +141,14 @@ def _blob(tier: Tier, entry: Entry) -> Blob | None:
     return blob
 
 
-__all__ = ["YOUNG_SECONDS", "Examined", "Judge", "Judgement", "Verdict", "absent", "examine", "remove"]
+__all__ = [
+    "MOST_REMOVED_BLINDLY",
+    "YOUNG_SECONDS",
+    "Examined",
+    "Judge",
+    "Judgement",
+    "Verdict",
+    "absent",
+    "examine",
+    "remove",
+]

@@ -10,8 +10,7 @@ from itertools import islice
 from app.core.errors import PrereadError
 from kvstore.errors import TierDown
 from kvstore.tiers.base import Entry, Tier
-from kvstore.tiers.configured import TierOptions, tier_makers
-from kvstore.verification import Judge, Verdict, remove
+from kvstore.verification import MOST_REMOVED_BLINDLY, YOUNG_SECONDS, Judge, Verdict, remove
 from retrieval.index import SearchMode
 from retrieval.nearness import Question
 from workers.context import WorkerContext
@@ -20,13 +19,9 @@ from workers.missing import is_known
 
 log = logging.getLogger(__name__)
 
-YOUNG_SECONDS = 3600.0
-"""What was written since may belong to work that has not told the catalog yet."""
-
 _FILES = 1000
 _BLOBS = 200
 _VECTORS = 10_000
-_MOST_REMOVED_BLINDLY = 10
 
 
 @dataclass(frozen=True)
@@ -80,16 +75,14 @@ class Orphans:
         return len(orphans)
 
     def _remove_blobs(self, context: WorkerContext, now: float) -> int:
-        key = context.settings.kv_encryption_key.get_secret_value()
         judge = Judge(context.codecs, partial(is_known, context.catalog), lambda: now)
         removed = 0
-        for name, make in tier_makers(TierOptions.from_settings(context.settings), key).items():
+        for tier in context.store.tiers:
             try:
-                tier = make()
                 if tier.writable:
                     removed += self._remove_from(tier, judge, context, now)
             except TierDown as error:
-                self._blobs.pop(name, None)
+                self._blobs.pop(tier.name, None)
                 log.warning("orphaned blobs are looked for later: %s", error)
         return removed
 
@@ -106,7 +99,7 @@ class Orphans:
         unsure = [each for each in batch if (each.tenant, each.key) not in known and _old(each, now)]
         judged = [judgement for entry in unsure if (judgement := judge(tier, entry))]
         orphans = [judgement for judgement in judged if judgement.verdict is Verdict.UNKNOWN]
-        if len(orphans) > _MOST_REMOVED_BLINDLY and len(orphans) == len(batch):
+        if len(orphans) > MOST_REMOVED_BLINDLY and len(orphans) == len(batch):
             log.error("the catalog knows nothing of a batch in the %s tier; is it the right one?", tier.name)
             return 0
         return remove(tier, judge, orphans)

@@ -14,7 +14,7 @@ from kvstore.levels import at_all_levels
 from kvstore.lookup import longest_life
 from kvstore.tiers.base import Entry
 from kvstore.tiers.configured import TierOptions, configured_tiers
-from kvstore.verification import Judge, Judgement, Verdict, absent, remove
+from kvstore.verification import MOST_REMOVED_BLINDLY, Judge, Judgement, Verdict, absent, remove
 from workers.context import WorkerContext
 from workers.missing import Fates, is_known, make_again
 
@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 
 _SAMPLE = 200
 _KEY_BYTES = 32
-_MOST_REMOVED_BLINDLY = 10
 _DAILY_AFTER = 12
 
 
@@ -53,8 +52,7 @@ def verify_sample(context: WorkerContext, now: datetime, first: str | None = Non
     first = first or secrets.token_hex(_KEY_BYTES)
     sample = catalog.ready_readings((context.settings.tenant, first), _SAMPLE)
     sample = sample or catalog.ready_readings(limit=_SAMPLE)
-    key = context.settings.kv_encryption_key.get_secret_value()
-    tiers = configured_tiers(TierOptions.from_settings(context.settings), key)
+    tiers = context.store.tiers
     judge = Judge(context.codecs, partial(is_known, catalog))
     verdicts: Counter[Verdict] = Counter()
     everything: list[Judgement] = []
@@ -67,7 +65,7 @@ def verify_sample(context: WorkerContext, now: datetime, first: str | None = Non
         ]
         amiss = [each for each in judged if each.verdict is not Verdict.WHOLE]
         verdicts.update(each.verdict for each in judged)
-        if len(amiss) == len(judged) and len(amiss) > _MOST_REMOVED_BLINDLY:
+        if len(amiss) == len(judged) and len(amiss) > MOST_REMOVED_BLINDLY:
             log.error("nothing of a sample in the %s tier can be used; is the key right? It is left there.", tier.name)
             continue
         remove(tier, judge, amiss)

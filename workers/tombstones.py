@@ -13,7 +13,6 @@ late write over the new blob is of the same tokens; it is told by its passage, a
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 
@@ -21,7 +20,6 @@ from app.core.catalog import Tombstone
 from app.core.errors import PrereadError
 from kvstore.errors import TierDown
 from kvstore.remains import behind_another_passage
-from kvstore.tiers.configured import TierOptions, configured_tiers
 from workers.context import WorkerContext
 from workers.purge import NotPurged
 
@@ -76,10 +74,9 @@ def _look_after_revived(tenant: str, tombstones: Sequence[Tombstone], context: W
     passages = {reading.key: reading.conditioning_hash for reading in readings if reading.conditioning_hash}
     if not passages:
         return []
-    options = replace(TierOptions.from_settings(context.settings), read_only=True)
     try:
         foreign: set[str] = set()
-        for tier in configured_tiers(options, context.settings.kv_encryption_key.get_secret_value()):
+        for tier in context.store.tiers:
             foreign |= behind_another_passage(tier, tenant, passages)
         if foreign:
             context.purge.keys(tenant, sorted(foreign))

@@ -14,7 +14,6 @@ from app.core.catalog import DocumentState, LookupCount, ReadingState
 from app.web.services import Services
 from kvstore.decoded import DecodedChunks
 from kvstore.reasons import MissReason
-from kvstore.tiers.configured import TierOptions, tier_makers
 
 
 def exposition(services: Services) -> bytes:
@@ -32,8 +31,7 @@ class ServiceCollector(Collector):
         self._services = services
         self._catalog = services.catalog
         self._tenant = services.settings.tenant
-        options = TierOptions.from_settings(services.settings)
-        self._tiers = list(tier_makers(options, services.settings.kv_encryption_key.get_secret_value()))
+        self._tiers = [tier.name for tier in services.store.tiers]
 
     def describe(self) -> list[Metric]:
         return []

@@ -66,7 +66,7 @@ class DiskIndex:
     Every method raises sqlite3.Error when the file cannot be used.
 
     Args:
-        path: made if it is not there; a damaged one is made anew.
+        path: made if it is not there.
         limit_bytes: of all entries together.
         clock_ns: nanoseconds since 1970.
     """
@@ -79,7 +79,7 @@ class DiskIndex:
         self._lock = Lock()
         self._uses: list[tuple[int, str, str]] = []
         self._flushed_ns = clock_ns()
-        self._database = self._open()
+        self._database = self._connect()
 
     def reserve(self, name: Name, nbytes: int, worth: float, remove: Callable[[Name], object]) -> None:
         """Count an entry that is about to be written, after `remove` of as many others as must go for it.
@@ -230,16 +230,6 @@ class DiskIndex:
             self._database.rollback()
             raise
         self._database.commit()
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            return self._connect()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:  # damaged: what it knew but the files do not is how often they were used
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
-            return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
