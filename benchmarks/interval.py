@@ -34,6 +34,11 @@ def median_of(values: Sequence[float]) -> Interval:
     return interval_of(values, lambda rows: np.asarray(np.median(rows[..., 0], axis=-1)))
 
 
+def percentile_of(values: Sequence[float], percent: float) -> Interval:
+    """Percentile of one value a question."""
+    return interval_of(values, lambda rows: np.asarray(np.percentile(rows[..., 0], percent, axis=-1)))
+
+
 def interval_of(
     rows: Sequence[float] | Sequence[Sequence[float]], statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> Interval:

@@ -21,6 +21,7 @@ from generator.chat import ModelTokenizer
 from generator.model_source import resolve_model
 from retrieval.embedding import Embedder
 from retrieval.index import SearchMode
+from retrieval.reranking import open_reranker
 
 _DEPTH = 10
 _THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
@@ -39,28 +40,36 @@ def retrieval(
     which: Annotated[RetrievalSet, typer.Option("--set", help="The set in that folder.")],
     mode: Annotated[Modes, typer.Option(help="How chunks are found.")] = Modes.ALL,
     n: Annotated[int, typer.Option(min=0, help="Questions, evenly drawn; 0: all.")] = 0,
+    scale: Annotated[
+        int, typer.Option(min=0, help="Fill the index up to so many chunks with made-up ones, to time a large one.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Search a set's texts for its questions, in an index of its own, and compare with what the set calls right."""
+    """Search a set's texts for its questions, in an index of its own, and compare with what the set calls right.
+
+    With a reranker if one is set.
+    """
     settings = get_settings()
     everything = load_library(which, data, ModelTokenizer(resolve_model(settings)), settings.chunk_tokens)
     step = len(everything.questions) // n if n else 1
     library = Library(everything.chunks, everything.questions[:: max(1, step)][: n or None])
     modes = list(SearchMode) if mode is Modes.ALL else [SearchMode(mode)]
     embedder = Embedder(settings.embedding_model)
-    with searched(library, embedder, settings.embedding_model) as place:
-        steps = len(library.questions) * (len(modes) + 1)
+    reranker = open_reranker(settings)
+    with searched(library, embedder, settings.embedding_model, scale, reranker) as place:
+        steps = len(library.questions) * (len(modes) + (0 if scale else 1))
         with Progress(console=Console(stderr=True)) as progress:
             bar = progress.add_task("searching", total=steps)
             run = Run(library, place, settings.top_k, lambda: progress.advance(bar))
             measured = {str(each): run.measure(each) for each in modes}
-            no_answer = run.no_answer(modes[0], sorted({settings.min_score, *_THRESHOLDS}))
+            no_answer = [] if scale else run.no_answer(modes[0], sorted({settings.min_score, *_THRESHOLDS}))
     result = {
         **provenance(settings.embedding_model, "float32"),
         "set": str(which),
         "data": str(data),
         "n": len(library.questions),
-        "chunks": len(library.chunks),
+        "chunks": max(scale, len(library.chunks)),
+        "reranker": settings.reranker,
         "embed_ms_p50": place.embed_ms,
         "modes": measured,
         "no_answer": no_answer,

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.chunking import Place, found_in
 from benchmarks.datasets.excerpts import ExcerptQuestion
 from benchmarks.datasets.library import Sought
-from benchmarks.interval import mean_of, median_of
+from benchmarks.interval import mean_of, median_of, percentile_of
 from retrieval.search import Passage
 
 _LIST = 10
@@ -26,6 +26,7 @@ def figures(
         "hit@1": mean_of([hit(names, question.relevant) for names, question in pairs]),
         "recall@6": mean_of([recall(names, question.relevant, _PROMPT) for names, question in pairs]),
         "ms_p50": median_of(times),
+        "ms_p95": percentile_of(times, 95),
     }
     if any(question.excerpts for question in questions):
         spans = [_spans(question, passages[:_PROMPT]) for question, passages in zip(questions, found, strict=True)]

@@ -15,7 +15,8 @@ def show(result: dict[str, Any]) -> None:
 
 def _modes(result: dict[str, Any]) -> Table:
     title = f"{result['set']}, {result['model']}: {result['chunks']} chunks, n = {result['n']}; mean (95 % interval)"
-    caption = f"{result['machine']}; embedding a question takes {result['embed_ms_p50']:.0f} ms beside"
+    reranked = f"; reranked by {result['reranker']}" if result["reranker"] else ""
+    caption = f"{result['machine']}; embedding a question takes {result['embed_ms_p50']:.0f} ms beside{reranked}"
     names = list(next(iter(result["modes"].values())))
     table = Table("found by", *names, title=title, caption=caption)
     for mode, figures in result["modes"].items():

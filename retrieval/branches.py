@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from qdrant_client import QdrantClient
 from qdrant_client.models import Filter, QueryRequest, ScoredPoint, SparseVector
 
 from retrieval import sparse
@@ -13,6 +12,7 @@ from retrieval.fusion import reciprocal_rank_fusion, score_fusion
 from retrieval.index import ScoredChunk, SearchMode
 from retrieval.index_layout import SPARSE, Collection
 from retrieval.nearness import Question
+from retrieval.qdrant_api import QdrantApi
 
 _DEPTH = 50
 
@@ -33,7 +33,7 @@ class Branches:
         self._by_vector: dict[str, float] = {}
         self._by_words: dict[str, float] = {}
 
-    def ask(self, client: QdrantClient, collection: Collection, scope: Filter) -> None:
+    def ask(self, client: QdrantApi, collection: Collection, scope: Filter) -> None:
         by_vector = self._mode is not SearchMode.SPARSE and collection.dense is not None
         by_words = self._mode is not SearchMode.DENSE and collection.sparse and bool(self._indices)
         common: dict[str, Any] = {
@@ -50,7 +50,7 @@ class Branches:
             requests.append(QueryRequest(query=terms, using=SPARSE, with_vector=shown, **common))
         if not requests:
             return
-        answers = [answer.points for answer in client.query_batch_points(collection.name, requests)]
+        answers = [_in_order(answer.points) for answer in client.query_batch_points(collection.name, requests)]
         if by_vector:
             self._take_by_vector(answers[0])
         if by_words:
@@ -84,6 +84,11 @@ class Branches:
         if self._cosines.get(chunk_id) is None:
             self._cosines[chunk_id] = cosine
         return chunk_id
+
+
+def _in_order(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
+    """Best first, and equal ones always in the same order."""
+    return sorted(points, key=lambda point: (-point.score, str(point.id)))
 
 
 def _cosine(left: Sequence[float], right: Any) -> float:

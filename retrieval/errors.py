@@ -20,9 +20,10 @@ PrereadError
 │   └── ChunkLimitTooSmall       one character alone has more tokens than a chunk may
 ├── SetupError
 │   ├── EmbeddingUnavailable     the embedding model cannot be loaded
+│   ├── RerankerUnavailable      the reranker cannot be loaded, or is none
 │   ├── DimensionMismatch        a vector is not as long as those of the index
 │   ├── IndexLocked              another process owns the local index folder
-│   └── IndexRefused             the web process does not accept this worker's index calls
+│   └── IndexRefused             web or the Qdrant server does not let this process use the index
 └── Unavailable
     ├── IndexUnavailable         the index does not answer
     └── ParserUnavailable        this machine cannot start a process to read a file in
@@ -97,6 +98,10 @@ class ChunkLimitTooSmall(BadInput):
 
 class EmbeddingUnavailable(SetupError):
     code = "embedding_unavailable"
+
+
+class RerankerUnavailable(SetupError):
+    code = "reranker_unavailable"
 
 
 class DimensionMismatch(SetupError):

@@ -1,27 +1,48 @@
 """Index calls as JSON, for workers that reach the index through web: both sides of the wire.
 
 POST /internal/index/OPERATION, with the shared secret in the header X-Preread-Internal
+check            {dimension}                                    → {}
 upsert           {chunks: [IndexedChunk]}                       → {}
 delete_document  {tenant, document_id}                          → {}
 delete_version   {tenant, document_id, version_id}              → {}
-search           {tenant, question, top_k, document_ids or null, mode} → {found: [ScoredChunk]}
+label            {tenant, document_id, collections, tags}       → {}
+search           {tenant, question, top_k, scope: Scope, mode}  → {found: [ScoredChunk]}
 count            {tenant, document_id or null}                  → {count}
+holdings         {after or null, limit}                         → {versions: [HeldVersion], after or null}
 """
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from app.core.errors import BadInput, NotFound
-from retrieval.index import ChunkIndex, IndexedChunk, ScoredChunk, SearchMode
+from retrieval.index import (
+    EVERYWHERE,
+    ChunkIndex,
+    HeldVersion,
+    Holdings,
+    IndexedChunk,
+    Scope,
+    ScoredChunk,
+    SearchMode,
+)
 from retrieval.nearness import Question
 
 SECRET_HEADER = "X-Preread-Internal"  # noqa: S105 - the name of the header, not the secret
 PATH = "/internal/index/"
 
 Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    dimension: int
+
+    def answer(self, index: ChunkIndex) -> Json:
+        index.check(self.dimension)
+        return {}
 
 
 @dataclass(frozen=True)
@@ -55,15 +76,27 @@ class DeleteVersion:
 
 
 @dataclass(frozen=True)
+class Label:
+    tenant: str
+    document_id: str
+    collections: list[str]
+    tags: list[str]
+
+    def answer(self, index: ChunkIndex) -> Json:
+        index.label(self.tenant, self.document_id, self.collections, self.tags)
+        return {}
+
+
+@dataclass(frozen=True)
 class Search:
     tenant: str
     question: Question
     top_k: int
-    document_ids: list[str] | None = None
+    scope: Scope = EVERYWHERE
     mode: SearchMode = SearchMode.HYBRID
 
     def answer(self, index: ChunkIndex) -> Json:
-        found = index.search(self.tenant, self.question, self.top_k, self.document_ids, self.mode)
+        found = index.search(self.tenant, self.question, self.top_k, self.scope, self.mode)
         return {"found": [asdict(chunk) for chunk in found]}
 
 
@@ -76,14 +109,26 @@ class Count:
         return {"count": index.count(self.tenant, self.document_id)}
 
 
-IndexCall = Upsert | DeleteDocument | DeleteVersion | Search | Count
+@dataclass(frozen=True)
+class Listing:
+    after: str | None = None
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
+
+    def answer(self, index: ChunkIndex) -> Json:
+        return asdict(index.holdings(self.after, self.limit))
+
+
+IndexCall = Check | Upsert | DeleteDocument | DeleteVersion | Label | Search | Count | Listing
 
 _CALLS: dict[str, type[IndexCall]] = {
+    "check": Check,
     "upsert": Upsert,
     "delete_document": DeleteDocument,
     "delete_version": DeleteVersion,
+    "label": Label,
     "search": Search,
     "count": Count,
+    "holdings": Listing,
 }
 _READERS: dict[str, TypeAdapter[IndexCall]] = {operation: TypeAdapter(call) for operation, call in _CALLS.items()}
 _OPERATIONS = {call: operation for operation, call in _CALLS.items()}
@@ -115,3 +160,12 @@ def answer(index: ChunkIndex, operation: str, body: bytes) -> Json:
 def found_chunks(reply: Json) -> list[ScoredChunk]:
     """The chunks in the reply to a search."""
     return [ScoredChunk(**chunk) for chunk in reply["found"]]
+
+
+def holdings_of(reply: Json) -> Holdings:
+    """The page in the reply to a listing."""
+    versions = (
+        HeldVersion(**(each | {"collections": tuple(each["collections"]), "tags": tuple(each["tags"])}))
+        for each in reply["versions"]
+    )
+    return Holdings(tuple(versions), reply["after"])

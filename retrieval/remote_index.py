@@ -6,17 +6,21 @@ from http import HTTPStatus
 import httpx
 
 from retrieval.errors import DimensionMismatch, IndexRefused, IndexUnavailable
-from retrieval.index import IndexedChunk, ScoredChunk, SearchMode
+from retrieval.index import EVERYWHERE, Holdings, IndexedChunk, Scope, ScoredChunk, SearchMode
 from retrieval.index_wire import (
     SECRET_HEADER,
+    Check,
     Count,
     DeleteDocument,
     DeleteVersion,
     IndexCall,
     Json,
+    Label,
+    Listing,
     Search,
     Upsert,
     found_chunks,
+    holdings_of,
     path_of,
     to_json,
 )
@@ -42,6 +46,9 @@ class RemoteIndex:
     def close(self) -> None:
         self._http.close()
 
+    def check(self, dimension: int) -> None:
+        self._call(Check(dimension))
+
     def upsert(self, chunks: Sequence[IndexedChunk]) -> None:
         for first in range(0, len(chunks), _CHUNKS_A_REQUEST):
             self._call(Upsert(list(chunks[first : first + _CHUNKS_A_REQUEST])))
@@ -52,19 +59,24 @@ class RemoteIndex:
     def delete_version(self, tenant: str, document_id: str, version_id: str) -> None:
         self._call(DeleteVersion(tenant, document_id, version_id))
 
+    def label(self, tenant: str, document_id: str, collections: Sequence[str], tags: Sequence[str]) -> None:
+        self._call(Label(tenant, document_id, list(collections), list(tags)))
+
     def search(
         self,
         tenant: str,
         question: Question,
         top_k: int,
-        document_ids: Sequence[str] | None = None,
+        scope: Scope = EVERYWHERE,
         mode: SearchMode = SearchMode.HYBRID,
     ) -> list[ScoredChunk]:
-        scope = None if document_ids is None else list(document_ids)
         return found_chunks(self._call(Search(tenant, question, top_k, scope, mode)))
 
     def count(self, tenant: str, document_id: str | None = None) -> int:
         return int(self._call(Count(tenant, document_id))["count"])
+
+    def holdings(self, after: str | None = None, limit: int = 1000) -> Holdings:
+        return holdings_of(self._call(Listing(after, limit)))
 
     def _call(self, call: IndexCall) -> Json:
         try:

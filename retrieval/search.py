@@ -1,12 +1,16 @@
 """From a question to the passages that may answer it."""
 
+import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from retrieval.index import ChunkIndex, ScoredChunk, SearchMode
+from retrieval.index import EVERYWHERE, ChunkIndex, Scope, ScoredChunk, SearchMode
 from retrieval.nearness import Question, nearness
 from retrieval.variety import most_varied, without_copies
+
+log = logging.getLogger(__name__)
 
 _SPARE_CHUNKS = 8
 
@@ -14,6 +18,17 @@ _SPARE_CHUNKS = 8
 class QueryEmbedder(Protocol):
     def embed_query(self, question: str) -> list[float]: ...
     def reads(self, text: str) -> bool: ...
+
+
+class PassageReranker(Protocol):
+    @property
+    def candidates(self) -> int:
+        """How many passages are worth ordering."""
+        ...
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One for each text, the higher the better."""
+        ...
 
 
 class LiveChunk(Protocol):
@@ -44,8 +59,20 @@ class LiveChunk(Protocol):
 class LiveChunks(Protocol):
     """The part of `app.core.catalog.Catalog` that searching needs."""
 
-    def chunks_by_id(self, tenant: str, ids: Sequence[str]) -> Sequence[LiveChunk]:
-        """Those of the chunks that belong to the current version of a live document of the tenant, in any order."""
+    def chunks_by_id(
+        self,
+        tenant: str,
+        ids: Sequence[str],
+        *,
+        document_ids: Sequence[str] | None = None,
+        collections: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Sequence[LiveChunk]:
+        """Those of the chunks that answer questions now, in any order.
+
+        They belong to the current version of a live document of the tenant, and that document is now in the `Scope`
+        that the three lists make.
+        """
         ...
 
 
@@ -71,7 +98,10 @@ class Passage:
 
 
 class Retriever:
-    """Searches the index and believes the catalog: what is deleted, failed or replaced there is never returned."""
+    """Searches the index and believes the catalog.
+
+    What is deleted, failed, replaced or not in the scope there is never returned, whatever the index says.
+    """
 
     def __init__(
         self,
@@ -80,6 +110,7 @@ class Retriever:
         catalog: LiveChunks,
         mode: SearchMode = SearchMode.HYBRID,
         diversity: float = 0.0,
+        reranker: PassageReranker | None = None,
     ) -> None:
         """`diversity` 0 … 1: how much likeness to better passages counts against a passage; 0: only copies go."""
         self._embedder = embedder
@@ -87,6 +118,7 @@ class Retriever:
         self._catalog = catalog
         self._mode = mode
         self._diversity = diversity
+        self._reranker = reranker
 
     def retrieve(
         self,
@@ -94,36 +126,60 @@ class Retriever:
         question: str,
         top_k: int,
         min_score: float,
-        document_ids: Sequence[str] | None = None,
+        scope: Scope = EVERYWHERE,
     ) -> list[Passage]:
         """The `top_k` best live chunks, best first; fewer if there are fewer, copies of better ones left out.
 
         None where no chunk is as near as `min_score` (`nearness`); chunks not half as near are left out in any case.
-        A question in a script that the embedding model cannot read is searched by its words alone. Only of
-        `document_ids`, if given. Raises: what the index raises.
+        A reranker orders the best of those that are left; where it fails they keep the order of the search.
+        A question in a script that the embedding model cannot read is searched by its words alone. Raises: what the
+        index raises.
         """
         asked = Question(question, self._embedder.embed_query(question), self._embedder.reads(question))
-        wanted = top_k + _SPARE_CHUNKS
+        ordered = max(top_k, self._reranker.candidates if self._reranker else 0)
+        wanted = ordered + _SPARE_CHUNKS
         while True:
-            found = self._index.search(tenant, asked, wanted, document_ids, self._mode_for(asked))
-            live = self._passages(tenant, asked, found)
+            found = self._index.search(tenant, asked, wanted, scope, self._mode_for(asked))
+            live = self._passages(tenant, asked, found, scope)
             near = [passage for passage in live if passage.score >= min_score / 2]
             passages = without_copies(near)
             # More to see only if dead chunks and copies took places, and none was too far away.
-            if len(passages) >= top_k or len(found) < wanted or len(near) < len(live):
+            if len(passages) >= ordered or len(found) < wanted or len(near) < len(live):
                 break
             wanted *= 4
         if all(passage.score < min_score for passage in passages):
             return []
+        passages = self._reranked(question, passages)
         chosen = most_varied(passages, top_k, self._diversity) if self._diversity else passages[:top_k]
         return [replace(passage, n=n) for n, passage in enumerate(chosen, start=1)]
+
+    def _reranked(self, question: str, passages: list[Passage]) -> list[Passage]:
+        if self._reranker is None:
+            return passages
+        best, rest = passages[: self._reranker.candidates], passages[self._reranker.candidates :]
+        try:
+            scores = self._reranker.scores(question, [passage.text for passage in best])
+        except (RuntimeError, ValueError, IndexError) as error:  # what tensors of a wrong size or no memory raise
+            log.warning("the reranker failed, the passages keep the order of the search: %s", error)
+            return passages
+        if not all(map(math.isfinite, scores)):
+            log.warning("the reranker gave a score that is no number; the passages keep the order of the search")
+            return passages
+        return [passage for _, passage in sorted(zip(scores, best, strict=True), key=lambda pair: -pair[0])] + rest
 
     def _mode_for(self, question: Question) -> SearchMode:
         mixed = self._mode in (SearchMode.HYBRID, SearchMode.RRF)
         return SearchMode.SPARSE if mixed and not question.read else self._mode
 
-    def _passages(self, tenant: str, question: Question, found: Sequence[ScoredChunk]) -> list[Passage]:
-        live = {chunk.id: chunk for chunk in self._catalog.chunks_by_id(tenant, [chunk.chunk_id for chunk in found])}
+    def _passages(self, tenant: str, question: Question, found: Sequence[ScoredChunk], scope: Scope) -> list[Passage]:
+        chunks = self._catalog.chunks_by_id(
+            tenant,
+            [chunk.chunk_id for chunk in found],
+            document_ids=scope.document_ids,
+            collections=scope.collections,
+            tags=scope.tags,
+        )
+        live = {chunk.id: chunk for chunk in chunks}
         pairs = [(live[scored.chunk_id], scored.cosine) for scored in found if scored.chunk_id in live]
         return [
             Passage(

@@ -19,7 +19,7 @@ from retrieval.parsing import ParsedDocument, ParseLimits, parse_apart
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
 from workers.files import FileMissing
-from workers.indexing import index_chunks
+from workers.indexing import Labels, index_chunks, settle_labels
 from workers.pieces import own_passages
 
 log = logging.getLogger(__name__)
@@ -53,17 +53,19 @@ def ingest(document_id: str, context: WorkerContext) -> bool:
 
 def _ingest(claim: Claim, context: WorkerContext) -> bool:
     catalog, document = context.catalog, claim.document
+    labels: Labels | None = None
     if document.pending_version_id is not None:
         version = catalog.get_version(document.pending_version_id)
         if version is None or not _arrived(version, context):
             return False
         try:
-            _index(claim, version, context)
+            labels = _index(claim, version, context)
         except WorkRefused:
             _take_back(document, version, context)
             raise
     elif document.state in (DocumentState.INDEXED, DocumentState.PREREAD):
         return document.state is DocumentState.INDEXED
+    settle_labels(document.tenant, document.id, labels, catalog, context.index)
     for retired in catalog.retired_versions(document.id):
         claim.check()
         _keep_what_still_fits(document, retired, context)
@@ -91,7 +93,8 @@ def _arrived(version: Version, context: WorkerContext) -> bool:
     raise FileMissing("The document's file never arrived.", "Add the document again.")
 
 
-def _index(claim: Claim, version: Version, context: WorkerContext) -> None:
+def _index(claim: Claim, version: Version, context: WorkerContext) -> Labels:
+    """Returns: the labels that its chunks bear in the index."""
     catalog, owner, document = context.catalog, claim.owner, claim.document
     data = context.files.read(version.tenant, document.id, version.sha256)
     settings = context.settings
@@ -105,12 +108,14 @@ def _index(claim: Claim, version: Version, context: WorkerContext) -> None:
     catalog.advance(document.id, owner, DocumentState.PARSED)
     chunks = catalog.save_chunks(version.id, _chunks(parsed, context), owner=owner)
     catalog.advance(document.id, owner, DocumentState.CHUNKED)
+    labels = catalog.labels_of(document.id)
     for start in range(0, len(chunks), _EMBED_CHUNKS):
         claim.check()
-        index_chunks(chunks[start : start + _EMBED_CHUNKS], context.embedder, context.index)
+        index_chunks(chunks[start : start + _EMBED_CHUNKS], labels, context.embedder, context.index)
     # Before these chunks answer anyone: other documents' text must not have shaped them.
     context.purge.foreign_passages(document.tenant, [chunk.ids_hash for chunk in chunks])
     catalog.publish_version(document.id, version.id, owner=owner)
+    return labels
 
 
 def _chunks(parsed: ParsedDocument, context: WorkerContext) -> list[NewChunk]:

@@ -1,7 +1,10 @@
-"""Vectors, files and blobs that belong to nothing in the catalog: found a few at a time, and removed."""
+"""Vectors, files and blobs that belong to nothing in the catalog: found a few at a time, and removed.
+
+Of vectors it is also seen to that they bear their document's labels.
+"""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -11,17 +14,18 @@ from app.core.errors import PrereadError
 from kvstore.errors import TierDown
 from kvstore.tiers.base import Entry, Tier
 from kvstore.verification import MOST_REMOVED_BLINDLY, YOUNG_SECONDS, Judge, Verdict, remove
-from retrieval.index import SearchMode
-from retrieval.nearness import Question
+from retrieval.index import HeldVersion
 from workers.context import WorkerContext
 from workers.files import StoredFile
+from workers.indexing import settle_labels
 from workers.missing import is_known
 
 log = logging.getLogger(__name__)
 
 _FILES = 1000
 _BLOBS = 200
-_VECTORS = 10_000
+_VECTORS = 1000
+_VECTOR_PAGES = 5
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,12 @@ class Removed:
 
 @dataclass
 class Orphans:
-    """Where the search of this process has got to; it begins anew at the end of each kind."""
+    """Where the search of this process has got to; it begins anew at the end of each kind.
 
+    Vectors may be another tenant's, as the index may be shared; the catalog has those tenants too.
+    """
+
+    _vectors: str | None = None
     _files: Iterator[StoredFile] = field(default_factory=lambda: iter(()))
     _blobs: dict[str, Iterator[Entry]] = field(default_factory=dict)
 
@@ -44,7 +52,7 @@ class Orphans:
         """Look at the next batch of each kind. What does not answer is looked at another time."""
         kinds: dict[str, Callable[[], int]] = {
             "files": lambda: self._remove_files(context, now.timestamp()),
-            "vectors": lambda: remove_vectors(context),
+            "vectors": lambda: self._remove_vectors(context),
             "blobs": lambda: self._remove_blobs(context, now.timestamp()),
         }
         removed = {}
@@ -57,6 +65,34 @@ class Orphans:
                 if removed[kind]:
                     log.warning("%d orphaned %s were removed", removed[kind], kind)
         return Removed(**removed)
+
+    def _remove_vectors(self, context: WorkerContext) -> int:
+        """Raises: IndexUnavailable, IndexRefused.
+
+        The index is asked first and the catalog then: whoever puts vectors in has noted their version before, and an id
+        is never used again. So what the catalog does not know is gone for good.
+        """
+        removed = 0
+        for _ in range(_VECTOR_PAGES):
+            page = context.index.holdings(self._vectors, _VECTORS)
+            removed += self._judge(page.versions, context)
+            self._vectors = page.after
+            if page.after is None:
+                break
+        return removed
+
+    def _judge(self, held: Sequence[HeldVersion], context: WorkerContext) -> int:
+        known = context.catalog.known_versions({each.version_id for each in held})
+        orphans = {each.place for each in held} - known
+        if len(orphans) > MOST_REMOVED_BLINDLY and not known:
+            log.error("the catalog knows nothing of %d versions in the index; is it the right one?", len(orphans))
+            return 0
+        living = [each for each in held if each.place in known]
+        labels = context.catalog.known_labels({each.document_id for each in living})
+        outdated = {each.place[:2] for each in living if (each.collections, each.tags) != labels[each.document_id]}
+        for tenant, document_id in sorted(outdated):
+            settle_labels(tenant, document_id, None, context.catalog, context.index)
+        return sum(_remove_version(*place, context) for place in sorted(orphans))
 
     def _remove_files(self, context: WorkerContext, now: float) -> int:
         batch = list(islice(self._files, _FILES))
@@ -105,29 +141,10 @@ class Orphans:
         return remove(tier, judge, orphans)
 
 
-def remove_vectors(context: WorkerContext) -> int:
-    """Raises: IndexUnavailable, IndexRefused.
-
-    Only where the index holds more than the catalog has chunks is it asked which: at most so many at once, the nearest
-    to an arbitrary vector, which may be all.
-    """
-    tenant = context.settings.tenant
-    held = context.index.count(tenant)
-    if held <= context.catalog.chunk_total(tenant):
-        return 0
-    anything = Question("", [1.0, *[0.0] * (context.embedder.dimension - 1)])
-    found = context.index.search(tenant, anything, min(held, _VECTORS), None, SearchMode.DENSE)
-    versions = {(each.document_id, _version_of(each.chunk_id)) for each in found}
-    known = context.catalog.known_versions({version for _, version in versions})
-    for document_id, version in sorted(versions):
-        if version not in known:
-            context.index.delete_version(tenant, document_id, version)
-    return held - context.index.count(tenant)
-
-
-def _version_of(chunk_id: str) -> str:
-    """Chunk ids are made of their version's."""
-    return f"ver_{chunk_id.removeprefix('chk_').rpartition('_')[0]}"
+def _remove_version(tenant: str, document_id: str, version_id: str, context: WorkerContext) -> int:
+    before = context.index.count(tenant, document_id)
+    context.index.delete_version(tenant, document_id, version_id)
+    return before - context.index.count(tenant, document_id)
 
 
 def _old(entry: Entry, now: float) -> bool:

@@ -10,9 +10,9 @@ from app.core.catalog import Catalog, ChunkRecord, Document, DocumentState, Vers
 from app.core.errors import PrereadError
 from app.core.settings import Settings
 from retrieval.embedding import Embedder
-from retrieval.qdrant_index import QdrantIndex
+from retrieval.index import OwnedIndex
 from workers.claim import Claim, claimed
-from workers.indexing import index_chunks
+from workers.indexing import index_chunks, settle_labels
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Reindexing:
     webs share the work, and a deletion waits or wins.
     """
 
-    def __init__(self, catalog: Catalog, index: QdrantIndex, embedder: Embedder, settings: Settings) -> None:
+    def __init__(self, catalog: Catalog, index: OwnedIndex, embedder: Embedder, settings: Settings) -> None:
         self._catalog = catalog
         self._index = index
         self._embedder = embedder
@@ -42,6 +42,27 @@ class Reindexing:
     def stop(self) -> None:
         self._stop.set()
         self._thread.join()
+
+    def left(self) -> int:
+        """How many chunks are still to be indexed anew, about: what is being added counts too. 0: it has ended.
+
+        Raises: IndexUnavailable.
+        """
+        if not self._thread.is_alive():
+            return 0
+        tenant = self._settings.tenant
+        older = self._index.count_older(tenant)
+        missing = self._catalog.published_chunk_total(tenant) - (self._index.count(tenant) - older)
+        return max(older, missing)
+
+    def progress(self) -> str:
+        """In words what is left, "" once it has ended. Raises: IndexUnavailable."""
+        left = self.left()
+        if not left:
+            return ""
+        before = sorted(self._index.older_dimensions())
+        change = f", from vectors of {before[0]} numbers to vectors of {self._embedder.dimension}" if before else ""
+        return f"{left:,} are still to be indexed anew{change}; all answer meanwhile"
 
     def once(self) -> bool:
         """Move all that nobody else is working on. True: nothing is left to do."""
@@ -74,18 +95,21 @@ class Reindexing:
         return True
 
     def _fill(self, claim: Claim) -> bool:
-        lacking = self._lacking(claim.document)
-        log.info("the index: re-indexing %d chunks of %s", len(lacking), claim.document.id)
+        document = claim.document
+        lacking = self._lacking(document)
+        log.info("the index: re-indexing %d chunks of %s", len(lacking), document.id)
+        labels = self._catalog.labels_of(document.id)
         try:
             for start in range(0, len(lacking), _EMBED_CHUNKS):
                 claim.check()
                 if self._stop.is_set():
                     return False
-                index_chunks(lacking[start : start + _EMBED_CHUNKS], self._embedder, self._index)
+                index_chunks(lacking[start : start + _EMBED_CHUNKS], labels, self._embedder, self._index)
+            settle_labels(document.tenant, document.id, labels, self._catalog, self._index)
             claim.check()
         except WorkRefused as refusal:
-            log.info("the index: stopped re-indexing %s: %s", claim.document.id, refusal)
-            self._take_back(claim.document)
+            log.info("the index: stopped re-indexing %s: %s", document.id, refusal)
+            self._take_back(document)
         return True
 
     def _lacking(self, document: Document) -> Sequence[ChunkRecord]:

@@ -30,13 +30,14 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
 
 def findings_of(settings: Settings) -> Iterator[Finding]:
     """Every check, each as soon as it is done."""
-    from app.cli.checks import chunk_kv, gate, index, installation, machine, profile, services
+    from app.cli.checks import chunk_kv, gate, index, installation, machine, profile, reranker, services
 
     yield installation.check_python()
     yield installation.check_packages()
     yield installation.check_pages()
     yield installation.check_redis_program(settings)
     yield installation.check_embedding_package(settings)
+    yield reranker.check_reranker(settings)
     yield machine.check_model(settings)
     yield gate.check_gate(settings)
     yield profile.check_profile(settings)
@@ -49,7 +50,7 @@ def findings_of(settings: Settings) -> Iterator[Finding]:
     yield chunk_kv.check_kv_disk(settings)
     yield chunk_kv.check_kv_object(settings)
     yield chunk_kv.check_encryption(settings)
-    yield services.check_engine(settings)
+    yield from services.check_engines(settings)
     yield services.check_worker(settings)
     yield services.check_web(settings)
     yield index.check_index(settings)

@@ -4,12 +4,13 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.core.processor import computes_bfloat16
+from app.core.sync_folders import sync_folders_from
 
 PACKAGED_MODEL = "smollm2-135m-instruct"
 PACKAGED_EMBEDDING_MODEL = "all-minilm-l6-v2"
@@ -39,10 +40,30 @@ class Settings(BaseSettings):
     engine_host: str = Field("127.0.0.1", description="Address the engine process listens on.")
     engine_port: Port = Field(8101, description="Port the engine process listens on.")
     engine_url: str = Field("", description="Engine address; empty: the embedded engine on `engine_port`.")
+    engine_urls: str = Field(
+        "",
+        description="Addresses of all other engines on the same chunk KV, such as workers' own, with commas between: "
+        "they too must forget what is deleted. The same for web and all workers.",
+    )
+    worker_engine: Literal["shared", "own"] = Field(
+        "shared",
+        description="Which engine this worker pre-reads with: the one that answers questions, which come first there, "
+        "or one of its own at `worker_engine_url`.",
+    )
+    worker_engine_url: str = Field("", description="Engine of this worker where `worker_engine` is own.")
     web_url: str = Field("", description="Address at which workers reach web; empty: loopback on `port`.")
+    index_url: str = Field(
+        "",
+        description="Without a Qdrant server: address of the web process that owns the Qdrant folder, for every other "
+        "web and for workers; empty: web owns the folder itself, and workers find it at `web_url`.",
+    )
     database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in `state_dir`.")
     redis_url: str = Field("", description="Queue Redis; empty: the private one, on a socket in `state_dir`.")
     qdrant_url: str = Field("", description="Qdrant server; empty: a local folder owned by the web process.")
+    qdrant_api_key: SecretStr = Field(
+        SecretStr(""),
+        description="API key of the Qdrant server, one that may write; without https in its URL it goes in the clear.",
+    )
     internal_secret: SecretStr = Field(
         SecretStr(""), description="Shared by web and workers for internal routes; embedded mode makes one at start."
     )
@@ -79,7 +100,23 @@ class Settings(BaseSettings):
     diversity: float = Field(
         0, ge=0, le=1, description="How much likeness to better chunks counts against a chunk (MMR); 0: only copies go."
     )
+    reranker: str = Field(
+        "",
+        description="Cross-encoder that orders what was found: Hugging Face id or folder; empty: none.",
+    )
+    rerank_candidates: int = Field(20, ge=2, le=100, description="How many of the best chunks the reranker orders.")
     max_upload_bytes: int = Field(50_000_000, ge=1, description="Largest document accepted.")
+    url_hosts: str = Field(
+        "",
+        description="Hosts that documents may be fetched from by URL, with commas between: `docs.example.org`, "
+        "`*.example.org` for all below it, `example.org:8443` for another port than the usual; empty: none.",
+    )
+    url_seconds: float = Field(60, gt=0, description="Longest that fetching one URL may take, redirects included.")
+    sync_folders: str = Field(
+        "",
+        description="Folders whose files are kept in step, on the workers' machine, as NAME=PATH;NAME=PATH; the "
+        "documents are named NAME/path and are in the collection NAME.",
+    )
     max_text_characters: int = Field(20_000_000, ge=1, description="Most characters of text in one document.")
     parse_seconds: float = Field(120, gt=0, description="Longest that reading the text of one file may take.")
     parse_memory_bytes: int = Field(
@@ -105,6 +142,15 @@ class Settings(BaseSettings):
     )
     step_fresh_tokens: int = Field(
         512, ge=1, description="Most tokens that questions joining one step compute afresh while answers are running."
+    )
+    reading_step_tokens: int = Field(
+        128,
+        ge=16,
+        description="Most tokens that the engine pre-reads in one step within a minute of a question, which waits for "
+        "such a step to end.",
+    )
+    readings_in_flight: int = Field(
+        3, ge=1, le=16, description="Readings that a worker has under way at once: computed, compressed, stored."
     )
     conditioning: Literal["auto", "off", "neutral", "document"] = Field(
         "auto",
@@ -177,6 +223,11 @@ class Settings(BaseSettings):
     )
     staging_dir: Path | None = Field(None, description="Where the engine leaves raw KV; empty: in `state_dir`.")
 
+    worker_name: str = Field(
+        "celery",
+        pattern=r"^[A-Za-z0-9_-]{1,60}$",
+        description="Name of this worker, another for each worker on one machine.",
+    )
     worker_processes: int = Field(1, ge=1, le=64, description="Celery prefork children.")
     lease_seconds: int = Field(30, ge=5, description="How long a worker may be silent before its document is retaken.")
     reconcile_seconds: int = Field(20, ge=1, description="Pause between two repairs of forgotten work.")
@@ -199,11 +250,26 @@ class Settings(BaseSettings):
     rollup_days: int = Field(
         30, ge=2, description="Age at which five-minute counts are kept by the hour; at twelve times that, by the day."
     )
+    history_days: int = Field(
+        90, ge=1, description="How long ended runs, tries that count no more, and counts of dropped messages are kept."
+    )
+
+    @model_validator(mode="after")
+    def _names_its_own_engine(self) -> Self:
+        if self.worker_engine == "own" and not self.worker_engine_url:
+            raise ValueError("worker_engine is own: worker_engine_url must say where that engine is")
+        return self
 
     @field_validator("state_dir", "models_dir", "kv_dir", "staging_dir")
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return path and path.expanduser().absolute()
+
+    @field_validator("sync_folders")
+    @classmethod
+    def _names_folders(cls, value: str) -> str:
+        sync_folders_from(value)
+        return value
 
     @property
     def effective_dtype(self) -> str:
@@ -214,6 +280,24 @@ class Settings(BaseSettings):
     @property
     def effective_engine_url(self) -> str:
         return (self.engine_url or f"http://127.0.0.1:{self.engine_port}").rstrip("/")
+
+    @property
+    def effective_worker_engine_url(self) -> str:
+        """The engine that this worker pre-reads with."""
+        own = self.worker_engine_url if self.worker_engine == "own" else ""
+        return (own or self.effective_engine_url).rstrip("/")
+
+    @property
+    def every_engine_url(self) -> tuple[str, ...]:
+        """All engines that may hold chunk KV in their memory, the one that answers questions first."""
+        others = (url.strip().rstrip("/") for url in self.engine_urls.split(","))
+        urls = self.effective_engine_url, self.effective_worker_engine_url, *filter(None, others)
+        return tuple(dict.fromkeys(urls))
+
+    @property
+    def effective_index_url(self) -> str:
+        """Where the web process that owns the Qdrant folder listens."""
+        return (self.index_url or self.effective_web_url).rstrip("/")
 
     @property
     def effective_web_url(self) -> str:

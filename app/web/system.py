@@ -84,9 +84,7 @@ class System:
         totals = self._catalog.lookup_totals(self._tenant)
         saving = self._catalog.saving_totals(self._tenant)
         at_rest = self._catalog.kv_at_rest(self._tenant)
-        table = self._catalog.document_table(
-            self._tenant, limit, offset, counted=self._services.counted_readings
-        )
+        table = self._catalog.document_table(self._tenant, limit, offset, counted=self._services.counted_readings)
         return CacheReport(
             lookups=totals.lookups,
             hits=totals.hit_chunks,
@@ -146,7 +144,11 @@ class System:
         return f"serves {status.model}" + ("" if status.fusion else f"; does not fuse: {status.fusion_reason}")
 
     def _check_index(self) -> str:
-        return f"{self._services.index.count(self._tenant)} chunks"
+        index, reindexing = self._services.index, self._services.reindexing
+        index.check(self._services.embedder.dimension)
+        held = f"{index.count(self._tenant):,} chunks"
+        progress = reindexing.progress() if reindexing else ""
+        return f"{held}, of which {progress}" if progress else held
 
     def _check_worker(self) -> str:
         if not self._services.waker.workers():

@@ -6,7 +6,7 @@ import unicodedata
 
 from retrieval.errors import UndecodableText, UnknownType
 from retrieval.parsing.kanji import JAPANESE
-from retrieval.parsing.legacy import guess_legacy
+from retrieval.parsing.legacy import LATIN, guess_legacy, is_unlikely
 from retrieval.parsing.media_type import SUPPORTED_HINT
 
 _BYTE_ORDER_MARKS = (
@@ -40,9 +40,11 @@ def decode(data: bytes, name: str, declared: str | None = None) -> str:
 
     Raises: UndecodableText, and UnknownType for what is no text at all.
     """
-    text = _certain(data) or _as_declared(data, declared)
-    if b"\x00" in data or _try(data, "utf-8") is None:
-        text = text or _plausible(data, _unmarked_utf32(data)) or _plausible(data, _unmarked_utf16(data))
+    text = _certain(data)
+    if text is None:
+        text = _as_declared(data, declared)
+    if text is None and (b"\x00" in data or _try(data, "utf-8") is None):
+        text = _plausible(data, _unmarked_utf32(data)) or _plausible(data, _unmarked_utf16(data))
         text = text or _plausible(data, guess_legacy(data))
     if text is None and _share_of_controls(data.decode("latin-1")) > _MOST_CONTROLS:
         raise UnknownType(f"{name} is neither text nor a kind of file that is known.", SUPPORTED_HINT)
@@ -54,12 +56,18 @@ def decode(data: bytes, name: str, declared: str | None = None) -> str:
 
 
 def _as_declared(data: bytes, declared: str | None) -> str | None:
-    """What is declared counts, unless it makes rows of signs of what clearly is text in another encoding."""
+    """What is declared counts, unless that makes no sense of what clearly is text in another encoding."""
     text = _plausible(data, declared and _LABELS.get(declared.lower(), declared))
-    others = [character for character in (text or "")[:_SAMPLE_CHARACTERS] if character > "\x7f"]
-    if text and sum(map(_is_sign_of_misreading, others)) > _MANY_SIGNS * len(others):
-        return _plausible(data, guess_legacy(data)) or text
-    return text
+    if not text or text.isascii():
+        return text
+    others = [character for character in text[:_SAMPLE_CHARACTERS] if character > "\x7f"]
+    signs = sum(map(_is_sign_of_misreading, others)) > _MANY_SIGNS * len(others)
+    unlikely = is_unlikely(text)
+    guess = guess_legacy(data)
+    # Latin alphabets differ too little to be told from each other against what is declared.
+    if guess is not None and (signs or unlikely or guess not in LATIN):
+        return _plausible(data, guess) or text
+    return None if unlikely else text
 
 
 def _is_sign_of_misreading(character: str) -> bool:

@@ -64,6 +64,9 @@ _SIGN_OF_NO_PROSE = re.compile(r"[¹²³¼½¾¤¦¬¶±×÷]")
 _SIGN_IN_WORD = re.compile(r"[^\W\d_](?:[¿¡£½§•]|[^\w\s\x00-\x7f’‘–—·…]+[^\W\d_])|[´ˇ˘¸¨¯˙˛˝]")
 
 
+_SIGN_BETWEEN_LETTERS = re.compile(r"[^\W\d_][¹²³¿¡£¤¥¦§¶±¼½¾][^\W\d_]")
+_MIXED_ALPHABETS = re.compile(r"[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]|[a-z][\u3400-\u9fff][a-z]")
+_MARKUP = re.compile(r"<[^>]*>")
 _KOREAN = frozenset(_HANGUL)
 
 
@@ -101,13 +104,16 @@ _SCRIPTS = (
     _Script(_Writing.ALPHABET, ("cp1251", "koi8_r", "cp866", "iso8859_5"), frozenset(_RUSSIAN), 0.65),
     _Script(_Writing.ALPHABET, ("cp1253",), frozenset(_GREEK), 0.7),
     _Script(_Writing.ALPHABET, ("cp1255",), frozenset(_HEBREW), 0.65),
-    _Script(_Writing.ALPHABET, ("cp1256",), frozenset(_ARABIC), 0.65),
+    _Script(_Writing.ALPHABET, ("cp1256", "iso8859_6"), frozenset(_ARABIC), 0.65),
     _Script(_Writing.LATIN, ("cp1252",), frozenset(_WESTERN), 1.0),
     _Script(_Writing.LATIN, ("cp1254",), frozenset(_TURKISH), 1.0),
     _Script(_Writing.LATIN, ("cp1250", "iso8859_2"), frozenset(_POLISH), 1.0),
     _Script(_Writing.LATIN, ("cp1250", "iso8859_2"), frozenset(_CZECH), 1.0),
     _Script(_Writing.LATIN, ("cp1250", "iso8859_2"), frozenset(_HUNGARIAN), 1.0),
 )
+
+
+LATIN = frozenset(encoding for script in _SCRIPTS if script.writing is _Writing.LATIN for encoding in script.encodings)
 
 
 def guess_legacy(data: bytes) -> str | None:
@@ -168,6 +174,17 @@ def _may_be_korean(data: bytes, japanese: str) -> bool:
         return False
     korean = [character for character in data.decode("cp949", "replace") if character > "\x7f"]
     return all("\uac00" <= character <= "\ud7a3" for character in korean) and not _KOREAN.isdisjoint(korean)
+
+
+def is_unlikely(text: str) -> bool:
+    """Whether words have signs or letters of two alphabets in them, or are of hardly any ASCII letters where the others
+    are Latin: so text of one alphabet looks that is read as another."""
+    text = _MARKUP.sub(" ", text)[:_SAMPLE_CHARACTERS]
+    others = [character for character in text if character > "\x7f"]
+    if any(character > "\u024f" and character.isalpha() for character in others):
+        return len(_MIXED_ALPHABETS.findall(text)) > _MIXED_UP * len(others)
+    foreign = 2 * len(_OTHER_LETTER.findall(text)) > len(_ASCII_LETTER.findall(text)) + _FEWEST_CHARACTERS
+    return foreign or len(_SIGN_BETWEEN_LETTERS.findall(text)) > _FEW_ALONE * len(others)
 
 
 def _inner_capitals(text: str) -> int:

@@ -3,8 +3,8 @@
 import json
 import re
 from enum import StrEnum
-from pathlib import PurePath
 
+from app.core.document_name import suffix_of
 from retrieval.errors import UnsupportedType
 
 
@@ -76,7 +76,7 @@ def is_pdf(data: bytes) -> bool:
 
 def is_mail(data: bytes, name: str) -> bool:
     """It begins with the fields of a message, and no name says that this is some other text."""
-    if TEXT_SUFFIXES.get(PurePath(name).suffix.lower(), MediaType.MAIL) is not MediaType.MAIL:
+    if TEXT_SUFFIXES.get(suffix_of(name), MediaType.MAIL) is not MediaType.MAIL:
         return False
     head = re.split(rb"\r?\n\r?\n", data[:_MAIL_HEAD_WITHIN], maxsplit=1)[0]
     known = {field.lower() for field in _KNOWN_MAIL_FIELD.findall(head)}
@@ -97,7 +97,7 @@ def text_media_type(text: str, name: str) -> MediaType:
         return MediaType.HTML
     if _SVG_START.match(start):
         raise UnsupportedType(f"{name} is an SVG drawing, which is not read.", SUPPORTED_HINT)
-    named = TEXT_SUFFIXES.get(PurePath(name).suffix.lower())
+    named = TEXT_SUFFIXES.get(suffix_of(name))
     # Without its fields it is no message.
     if named is None or named is MediaType.MAIL:
         return MediaType.JSON if _is_json(text) else MediaType.PLAIN

@@ -114,7 +114,34 @@ def test_the_command_compares_the_ways_of_searching(tmp_path: Path, name: str) -
     assert {"model", "machine", "command", "n", "chunks"} <= result.keys()
     assert list(result["modes"]) == ["hybrid", "rrf", "dense", "sparse"]
     for figures in result["modes"].values():
-        assert list(figures) == ["ndcg@10", "hit@1", "recall@6", "ms_p50"]
+        assert list(figures) == ["ndcg@10", "hit@1", "recall@6", "ms_p50", "ms_p95"]
         assert figures["hit@1"]["value"] == 1
         assert figures["recall@6"]["n"] == result["n"]
     assert bool(result["no_answer"]) == (name == "xquad")
+
+
+def test_a_library_may_be_filled_up_to_be_timed(tmp_path: Path) -> None:
+    command = [
+        "bench",
+        "retrieval",
+        "--data",
+        str(squad(tmp_path)),
+        "--set",
+        "xquad",
+        "--mode",
+        "hybrid",
+        "--scale",
+        "40",
+    ]
+    run = subprocess.run(
+        [sys.executable, "-m", "app.cli.main", *command, "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    result = json.loads(run.stdout)
+    assert result["chunks"] == 40
+    assert result["no_answer"] == []
+    assert result["modes"]["hybrid"]["hit@1"]["n"] == 3

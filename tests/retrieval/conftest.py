@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from index_kinds import KINDS
+from qdrant_server import QdrantServer
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from app.core.settings import PACKAGED_EMBEDDING_MODEL
 from retrieval.embedding import Embedder
+from retrieval.index import ChunkIndex
 from retrieval.qdrant_index import QdrantIndex
 
 
@@ -42,3 +45,17 @@ def local_index(tmp_path: Path) -> Iterator[QdrantIndex]:
     index = QdrantIndex.open_local(tmp_path / "qdrant", 3, "a-model")
     yield index
     index.close()
+
+
+@pytest.fixture(params=KINDS)
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ChunkIndex]:
+    """An empty index of each kind, of vectors with three numbers."""
+    with KINDS[request.param](tmp_path / "index") as index:
+        yield index
+
+
+@pytest.fixture
+def qdrant_server() -> Iterator[QdrantServer]:
+    server = QdrantServer()
+    yield server
+    server.stop()

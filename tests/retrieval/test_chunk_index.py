@@ -1,17 +1,16 @@
-"""One index, reached in two ways: directly, and over HTTP through web. Both must behave alike."""
+"""What every index does, however it is reached (`index_kinds`)."""
 
-import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+from index_kinds import remote
 
 from app.core.errors import PrereadError
 from retrieval.errors import DimensionMismatch, IndexLocked, IndexRefused, IndexUnavailable
-from retrieval.index import ChunkIndex, IndexedChunk, SearchMode
-from retrieval.index_wire import PATH, SECRET_HEADER, answer
+from retrieval.index import EVERYWHERE, ChunkIndex, Holdings, IndexedChunk, Scope, SearchMode
+from retrieval.index_wire import answer
 from retrieval.nearness import Question
 from retrieval.qdrant_index import QdrantIndex
 from retrieval.remote_index import RemoteIndex
@@ -26,51 +25,26 @@ def chunk(
     version_id: str = "ver_1",
     tenant: str = "acme",
     text: str = "A text.",
+    collections: tuple[str, ...] = (),
+    tags: tuple[str, ...] = (),
 ) -> IndexedChunk:
-    return IndexedChunk(chunk_id, document_id, version_id, tenant, 0, text, vector)
+    return IndexedChunk(chunk_id, document_id, version_id, tenant, 0, text, vector, list(collections), list(tags))
 
 
 def asking(vector: list[float], text: str = "?") -> Question:
     return Question(text, vector)
 
 
-class Web:
-    """What web's internal route does, as an httpx transport."""
-
-    def __init__(self, index: ChunkIndex, secret: str) -> None:
-        self._index = index
-        self._secret = secret
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        if request.headers.get(SECRET_HEADER) != self._secret:
-            return httpx.Response(404)
-        try:
-            return httpx.Response(200, json=answer(self._index, request.url.path.removeprefix(PATH), request.content))
-        except PrereadError as error:
-            problem = {"code": error.code, "detail": error.message, "hint": error.hint}
-            return httpx.Response(
-                error.status,
-                content=json.dumps(problem),
-                headers={"content-type": "application/problem+json"},
-            )
+def ids(index: ChunkIndex, vector: list[float], scope: Scope = EVERYWHERE) -> list[str]:
+    return [found.chunk_id for found in index.search("acme", asking(vector), 10, scope)]
 
 
-def remote(index: ChunkIndex, secret: str = "s3cret") -> RemoteIndex:
-    return RemoteIndex("http://web", secret, transport=httpx.MockTransport(Web(index, "s3cret")))
-
-
-@pytest.fixture(params=["direct", "through web"])
-def index(request: pytest.FixtureRequest, local_index: QdrantIndex) -> Iterator[ChunkIndex]:
-    if request.param == "direct":
-        yield local_index
-    else:
-        over_http = remote(local_index)
-        yield over_http
-        over_http.close()
-
-
-def ids(index: ChunkIndex, vector: list[float], **scope: list[str]) -> list[str]:
-    return [found.chunk_id for found in index.search("acme", asking(vector), 10, **scope)]
+def holdings(index: ChunkIndex, limit: int) -> list[Holdings]:
+    """All pages."""
+    pages = [index.holdings(limit=limit)]
+    while pages[-1].after is not None:
+        pages.append(index.holdings(pages[-1].after, limit))
+    return pages
 
 
 def test_the_nearest_chunks_come_first_with_their_cosine(index: ChunkIndex) -> None:
@@ -113,7 +87,7 @@ def test_words_are_searched_in_the_tenants_chunks_and_the_scope_only(index: Chun
     index.upsert([chunk("theirs", tenant="globex", **BRIDGE), chunk("other", document_id="doc_2", **BRIDGE)])
     question = asking(X, "bridge")
     assert [found.chunk_id for found in index.search("acme", question, 5, mode=SearchMode.SPARSE)] == ["other"]
-    assert index.search("acme", question, 5, ["doc_1"], SearchMode.SPARSE) == []
+    assert index.search("acme", question, 5, Scope(("doc_1",)), SearchMode.SPARSE) == []
     index.delete_document("acme", "doc_2")
     assert index.search("acme", question, 5, mode=SearchMode.SPARSE) == []
 
@@ -128,7 +102,7 @@ def test_adding_a_chunk_again_replaces_it(index: ChunkIndex) -> None:
 def test_another_tenants_chunks_are_neither_found_nor_counted_nor_deleted(index: ChunkIndex) -> None:
     index.upsert([chunk("mine", X), chunk("theirs", X, tenant="globex")])
     assert ids(index, X) == ["mine"]
-    assert ids(index, X, document_ids=["doc_1"]) == ["mine"]
+    assert ids(index, X, Scope(("doc_1",))) == ["mine"]
     index.delete_document("acme", "doc_1")
     index.delete_version("acme", "doc_1", "ver_1")
     assert (index.count("acme"), index.count("globex")) == (0, 1)
@@ -136,8 +110,75 @@ def test_another_tenants_chunks_are_neither_found_nor_counted_nor_deleted(index:
 
 def test_a_scope_of_documents_limits_the_search_and_an_empty_one_finds_nothing(index: ChunkIndex) -> None:
     index.upsert([chunk("a", X, "doc_1"), chunk("b", X, "doc_2"), chunk("c", X, "doc_3")])
-    assert sorted(ids(index, X, document_ids=["doc_1", "doc_3"])) == ["a", "c"]
-    assert ids(index, X, document_ids=[]) == []
+    assert sorted(ids(index, X, Scope(("doc_1", "doc_3")))) == ["a", "c"]
+    assert ids(index, X, Scope(())) == []
+
+
+def test_a_scope_of_labels_wants_one_of_each_kind(index: ChunkIndex) -> None:
+    index.upsert(
+        [
+            chunk("plain", X, "doc_1"),
+            chunk("press", X, "doc_2", collections=("press",), tags=("2024", "new")),
+            chunk("both", X, "doc_3", collections=("press", "staff"), tags=("old",)),
+        ]
+    )
+    assert sorted(ids(index, X, Scope(collections=("press",)))) == ["both", "press"]
+    assert ids(index, X, Scope(collections=("press", "staff"), tags=("new", "none"))) == ["press"]
+    assert ids(index, X, Scope(collections=("staff",), tags=("new",))) == []
+    assert ids(index, X, Scope(("doc_1", "doc_3"), ("press",))) == ["both"]
+    assert ids(index, X, Scope(tags=("Old",))) == []
+
+
+@pytest.mark.parametrize("empty", [Scope(()), Scope(None, ()), Scope(None, None, ()), Scope(("doc_1",), ("a",), ())])
+@pytest.mark.parametrize("mode", SearchMode)
+def test_in_an_empty_scope_nothing_is_found(index: ChunkIndex, empty: Scope, mode: SearchMode) -> None:
+    index.upsert([chunk("a", X, collections=("a",), tags=("a",), text="Holiday.")])
+    assert index.search("acme", asking(X, "holiday"), 5, empty, mode) == []
+
+
+def test_new_labels_hold_for_all_versions_of_the_tenants_document_at_once(index: ChunkIndex) -> None:
+    index.upsert([chunk("old", X, collections=("a",)), chunk("new", X, version_id="ver_2", tags=("a",))])
+    index.upsert([chunk("other", X, "doc_2", collections=("a",)), chunk("theirs", X, tenant="globex")])
+    index.label("acme", "doc_1", ["b"], ["c", "d"])
+    assert sorted(ids(index, X, Scope(collections=("b",), tags=("d",)))) == ["new", "old"]
+    assert ids(index, X, Scope(collections=("a",))) == ["other"]
+    assert index.search("globex", asking(X), 5, Scope(collections=("b",))) == []
+    index.label("acme", "doc_1", [], [])
+    assert ids(index, X, Scope(collections=("b",))) == []
+    assert sorted(ids(index, X)) == ["new", "old", "other"]
+    index.label("acme", "doc_9", ["b"], [])
+
+
+@pytest.mark.parametrize("label", ["a b", "Größe", "社内規程", "a'b\"c", "*", "x" * 64])
+def test_any_text_may_be_a_label(index: ChunkIndex, label: str) -> None:
+    index.upsert([chunk("a", X, tags=(label,)), chunk("b", X, tags=("other",))])
+    assert ids(index, X, Scope(tags=(label,))) == ["a"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_all_that_is_held_is_listed_of_every_tenant_with_its_labels(index: ChunkIndex, limit: int) -> None:
+    assert index.holdings() == Holdings((), None)
+    index.upsert([chunk("a", X), chunk("b", X), chunk("c", X, version_id="ver_2", collections=("z", "y"))])
+    index.upsert([chunk("d", X, "doc_2", "ver_3", "globex", tags=("t",))])
+    pages = holdings(index, limit)
+    held = {(each.place, each.collections, each.tags) for page in pages for each in page.versions}
+    assert held == {
+        (("acme", "doc_1", "ver_1"), (), ()),
+        (("acme", "doc_1", "ver_2"), ("y", "z"), ()),
+        (("globex", "doc_2", "ver_3"), (), ("t",)),
+    }
+    assert all(len(page.versions) <= limit for page in pages)
+
+
+def test_what_is_deleted_between_two_pages_does_not_end_the_list(index: ChunkIndex) -> None:
+    index.upsert([chunk(f"chunk_{n}", X, f"doc_{n}", f"ver_{n}") for n in range(9)])
+    first = index.holdings(limit=4)
+    seen = {each.document_id for each in first.versions}
+    gone = next(iter({f"doc_{n}" for n in range(9)} - seen))
+    index.delete_document("acme", gone)
+    rest = index.holdings(first.after, limit=100)
+    assert rest.after is None
+    assert seen | {each.document_id for each in rest.versions} == {f"doc_{n}" for n in range(9)} - {gone}
 
 
 def test_a_deleted_document_is_gone_in_every_version(index: ChunkIndex) -> None:
@@ -170,14 +211,16 @@ def test_an_empty_index_finds_nothing(index: ChunkIndex) -> None:
     assert index.count("acme") == 0
 
 
-def test_vectors_of_another_length_are_refused_naming_both_numbers(local_index: QdrantIndex) -> None:
-    with pytest.raises(DimensionMismatch, match=r"2 numbers.* 3\."):
-        local_index.search("acme", asking([1.0, 0.0]), 3)
-    with pytest.raises(DimensionMismatch):
-        local_index.upsert([chunk("a", X), chunk("b", [1.0] * 4)])
-    assert local_index.count("acme") == 0
-    with pytest.raises(IndexRefused, match=r"2 numbers.* 3\."):
-        remote(local_index).search("acme", asking([1.0, 0.0]), 3)
+def test_vectors_of_another_length_are_refused_naming_both_numbers(index: ChunkIndex) -> None:
+    index.check(3)
+    for call in (
+        lambda: index.check(2),
+        lambda: index.search("acme", asking([1.0, 0.0]), 3),
+        lambda: index.upsert([chunk("a", X), chunk("b", [1.0] * 2)]),
+    ):
+        with pytest.raises((DimensionMismatch, IndexRefused), match=r"2 numbers.* 3\."):
+            call()
+    assert index.count("acme") == 0
 
 
 def test_an_index_survives_closing(tmp_path: Path) -> None:
@@ -239,6 +282,8 @@ def test_a_wrong_secret_is_refused(local_index: QdrantIndex) -> None:
         ("count", b"{", "bad_input"),
         ("count", b'{"tenant": 7}', "bad_input"),
         ("upsert", b'{"chunks": [{"chunk_id": "a"}]}', "bad_input"),
+        ("holdings", b'{"limit": 0}', "bad_input"),
+        ("search", b'{"tenant": "a", "question": {"text": "", "vector": []}, "top_k": 1, "scope": []}', "bad_input"),
     ],
 )
 def test_a_malformed_call_is_refused(local_index: QdrantIndex, operation: str, body: bytes, code: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from qdrant_client import QdrantClient
 from qdrant_client.models import Distance, PointStruct, VectorParams
 
+from retrieval.edge_client import EdgeClient
 from retrieval.index import IndexedChunk
 from retrieval.nearness import Question
 from retrieval.qdrant_index import QdrantIndex
@@ -63,7 +64,7 @@ def test_an_older_collection_goes_with_its_last_document_and_foreign_ones_stay(u
     assert ids(index) == ["old_2"]
     index.forget_older("acme", "doc_2")
     index.close()
-    client = QdrantClient(path=str(unnamed))
+    client = EdgeClient(unnamed / "shards")
     names = [each.name for each in client.get_collections().collections]
     client.close()
     assert "others" in names

@@ -3,7 +3,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from retrieval.index import IndexedChunk
+from retrieval.index import EVERYWHERE, IndexedChunk, Scope
 from retrieval.qdrant_index import QdrantIndex
 from retrieval.search import Retriever
 
@@ -21,6 +21,8 @@ class Record:
     end: int = 20
     text: str = ""
     token_ids: list[int] = field(default_factory=lambda: [1, 2, 3])
+    collections: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 class Catalog:
@@ -29,9 +31,24 @@ class Catalog:
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
 
-    def chunks_by_id(self, tenant: str, ids: Sequence[str]) -> list[Record]:
+    def chunks_by_id(
+        self,
+        tenant: str,
+        ids: Sequence[str],
+        *,
+        document_ids: Sequence[str] | None = None,
+        collections: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> list[Record]:
         found = [self.records[chunk_id] for chunk_id in sorted(ids) if chunk_id in self.records]
-        return [record for record in found if record.tenant == tenant]
+        return [
+            record
+            for record in found
+            if record.tenant == tenant
+            and (document_ids is None or record.document_id in document_ids)
+            and (collections is None or set(record.collections) & set(collections))
+            and (tags is None or set(record.tags) & set(tags))
+        ]
 
 
 class Pointing:
@@ -54,10 +71,11 @@ class Library:
         record = replace(record, text=record.text or f"Only {record.id} says this.")
         self.catalog.records[record.id] = record
         vector = [1.0, away, 0.0]
-        self.index.upsert([IndexedChunk(record.id, record.document_id, "ver_1", record.tenant, 0, record.text, vector)])
+        chunk = IndexedChunk(record.id, record.document_id, "ver_1", record.tenant, 0, record.text, vector)
+        self.index.upsert([replace(chunk, collections=list(record.collections), tags=list(record.tags))])
 
-    def ids(self, top_k: int = 3, min_score: float = 0.0, question: str = "?", **scope: list[str]) -> list[str]:
-        passages = self.retriever.retrieve("acme", question, top_k, min_score, **scope)
+    def ids(self, top_k: int = 3, min_score: float = 0.0, question: str = "?", scope: Scope = EVERYWHERE) -> list[str]:
+        passages = self.retriever.retrieve("acme", question, top_k, min_score, scope)
         return [passage.chunk_id for passage in passages]
 
 
@@ -143,5 +161,22 @@ def test_another_tenants_chunks_are_never_retrieved(library: Library) -> None:
 def test_a_question_may_be_asked_of_some_documents(library: Library) -> None:
     library.add(Record("a", document_id="doc_1"), away=0.0)
     library.add(Record("b", document_id="doc_2"), away=1.0)
-    assert library.ids(document_ids=["doc_2"]) == ["b"]
-    assert library.ids(document_ids=[]) == []
+    assert library.ids(scope=Scope(("doc_2",))) == ["b"]
+    assert library.ids(scope=Scope(())) == []
+
+
+def test_a_question_may_be_asked_of_collections_and_tags(library: Library) -> None:
+    library.add(Record("a", collections=("press",), tags=("new",)), away=0.0)
+    library.add(Record("b", collections=("press", "staff")), away=1.0)
+    assert library.ids(scope=Scope(collections=("press",))) == ["a", "b"]
+    assert library.ids(scope=Scope(collections=("press",), tags=("new", "old"))) == ["a"]
+    assert library.ids(scope=Scope(collections=("staff",), tags=("new",))) == []
+    assert library.ids(scope=Scope(tags=())) == []
+
+
+def test_whatever_the_index_says_the_catalogs_labels_decide(library: Library) -> None:
+    for number in range(20):
+        library.add(Record(f"was_{number}", collections=("press",)), away=0.1)
+        library.catalog.records[f"was_{number}"] = replace(library.catalog.records[f"was_{number}"], collections=())
+    library.add(Record("is", collections=("press",)), away=1.0)
+    assert library.ids(top_k=2, scope=Scope(collections=("press",))) == ["is"]

@@ -7,6 +7,7 @@ import workers.ingest
 from app.core.catalog import DocumentState
 from kvstore.key import ids_hash
 from retrieval.errors import IndexUnavailable
+from retrieval.index import Scope
 from retrieval.search import Retriever
 from workers.claim import claimed
 from workers.deletion import delete_document
@@ -25,9 +26,9 @@ def state(context, document):
     return context.catalog.get_document(TENANT, document.id).state
 
 
-def retrieve(context, question):
+def retrieve(context, question, **scope):
     retriever = Retriever(context.embedder, context.index, context.catalog)
-    return retriever.retrieve(TENANT, question, 50, -1.0, None)
+    return retriever.retrieve(TENANT, question, 50, -1.0, Scope(**scope))
 
 
 def test_an_ingested_document_is_found_word_for_word(context, add):
@@ -129,6 +130,63 @@ def test_new_bytes_replace_the_old_text_everywhere(context, add):
     record = context.catalog.get_document(TENANT, document.id)
     assert context.index.count(TENANT) == len(context.catalog.chunks_of(record.current_version_id))
     assert context.catalog.retired_versions(document.id) == []
+
+
+def test_an_ingested_document_is_found_by_its_labels(context, add):
+    document, other = add("leave.md", LEAVE), add("bridge.md", "The leave of a bridge.")
+    context.catalog.set_labels(TENANT, document.id, ["staff"], ["2024", "new"])
+    ingest(document.id, context)
+    ingest(other.id, context)
+    found = retrieve(context, "leave", collections=("staff",), tags=("new", "old"))
+    assert {passage.document_id for passage in found} == {document.id}
+    assert retrieve(context, "leave", collections=("press",)) == []
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["and told to the index at once", "and not told to the index"])
+@pytest.mark.parametrize("step", ["embed_texts", "upsert", "publish_version"])
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_labels_that_change_during_ingest_hold(context, add, monkeypatch, step, before, told):
+    document = add("leave.md", LEAVE)
+    context.catalog.set_labels(TENANT, document.id, ["old"], [])
+    place = next(part for part in (context.embedder, context.index, context.catalog) if hasattr(part, step))
+    original = getattr(place, step)
+
+    def relabel():
+        context.catalog.set_labels(TENANT, document.id, ["new"], ["tag"])
+        if told:
+            context.index.label(TENANT, document.id, ["new"], ["tag"])
+
+    def interrupted(*args, **kwargs):
+        if before:
+            relabel()
+        result = original(*args, **kwargs)
+        if not before:
+            relabel()
+        return result
+
+    monkeypatch.setattr(place, step, interrupted)
+    assert ingest(document.id, context)
+    count = context.index.count(TENANT, document.id)
+    found = retrieve(context, "leave of a clerk", collections=("new",), tags=("tag",))
+    assert len(found) == count
+    assert [each.collections for each in context.index.holdings().versions] == [("new",)]
+
+
+def test_an_ingest_that_was_killed_after_publishing_settles_the_labels(context, add, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def dying(*_):
+        raise Killed
+
+    document = add("leave.md", LEAVE)
+    monkeypatch.setattr("workers.ingest.settle_labels", dying)
+    with pytest.raises(Killed):
+        ingest(document.id, context)
+    monkeypatch.undo()
+    context.catalog.set_labels(TENANT, document.id, ["new"], [])
+    assert ingest(document.id, context)
+    assert [each.collections for each in context.index.holdings().versions] == [("new",)]
 
 
 @pytest.mark.parametrize("stage", ["parse", "split", "embed", "upsert", "publish"])

@@ -1,10 +1,14 @@
 """A library that was indexed in an older layout, and what becomes of it when web starts."""
 
+import shutil
+
 import pytest
 from qdrant_client import QdrantClient
 from qdrant_client.models import Distance, PointStruct, VectorParams
 from waiting import wait_until
 
+from retrieval.index import Scope
+from retrieval.nearness import Question
 from retrieval.qdrant_index import QdrantIndex
 from retrieval.search import Retriever
 from workers.claim import claimed
@@ -29,9 +33,8 @@ def outdated(context, indexed, embedder):
     """The same, but in a folder of the layout before; yields the index that today's web opens it with."""
     context.index.close()
     settings = context.settings
+    shutil.rmtree(settings.qdrant_dir)
     client = QdrantClient(path=str(settings.qdrant_dir))
-    for collection in client.get_collections().collections:
-        client.delete_collection(collection.name)
     client.create_collection("chunks", VectorParams(size=embedder.dimension, distance=Distance.COSINE))
     for number, document in enumerate(indexed):
         version = context.catalog.published_documents(settings.tenant)[number].current_version_id
@@ -146,3 +149,62 @@ def test_what_belongs_to_no_document_goes_with_the_old_index(context, outdated, 
     context.catalog.begin_delete("default", indexed[0].id)
     assert reindexing(context, outdated).once()
     assert (outdated.count("default"), outdated.count_older("default")) == (1, 0)
+
+
+def labelled(context, index, document, *collections: str) -> int:
+    """In how many chunks of the index the document bears all of these collections."""
+    anything = Question("", context.embedder.embed_query("anything"))
+    found = [index.search("default", anything, 9, Scope((document.id,), (each,))) for each in collections]
+    return min(len(each) for each in found)
+
+
+def test_chunks_keep_their_labels(context, outdated, indexed) -> None:
+    context.catalog.set_labels("default", indexed[0].id, ["staff", "press"], [])
+    assert reindexing(context, outdated).once()
+    assert labelled(context, outdated, indexed[0], "staff", "press") == 1
+    assert labelled(context, outdated, indexed[1], "staff") == 0
+
+
+def test_labels_that_change_while_a_document_is_moved_hold(context, outdated, indexed, monkeypatch) -> None:
+    real = outdated.upsert
+
+    def changed_meanwhile(chunks):
+        if chunks[0].document_id == indexed[0].id:
+            context.catalog.set_labels("default", indexed[0].id, ["press"], [])
+            outdated.label("default", indexed[0].id, ["press"], [])
+        real(chunks)
+
+    context.catalog.set_labels("default", indexed[0].id, ["staff"], [])
+    monkeypatch.setattr(outdated, "upsert", changed_meanwhile)
+    assert reindexing(context, outdated).once()
+    assert labelled(context, outdated, indexed[0], "press") == 1
+    assert labelled(context, outdated, indexed[0], "staff") == 0
+
+
+def test_what_is_left_is_told_with_both_dimensions(context, outdated, indexed, embedder, monkeypatch) -> None:
+    work = reindexing(context, outdated)
+    assert (work.left(), work.progress()) == (0, ""), "it has not begun"
+    told, real = [], embedder.embed_texts
+    monkeypatch.setattr(embedder, "embed_texts", lambda batch: told.append(work.left()) or real(batch))
+    monkeypatch.setattr(outdated, "older_dimensions", lambda: {768})
+    monkeypatch.setattr(outdated, "forget_older", lambda *_: told.append(work.progress()))
+    work.start()
+    wait_until(lambda: len(told) >= 4, "both are moved")
+    work.stop()
+    assert [each for each in told if isinstance(each, int)] == [2, 2]
+    assert (
+        told[1] == "2 are still to be indexed anew, from vectors of 768 numbers to vectors of 384; all answer meanwhile"
+    )
+    assert work.left() == 0, "it has ended"
+
+
+def test_of_a_lost_index_it_is_told_too_what_is_left(context, indexed, embedder, monkeypatch) -> None:
+    for document in indexed:
+        context.index.delete_document("default", document.id)
+    work = reindexing(context, context.index)
+    told, real = [], embedder.embed_texts
+    monkeypatch.setattr(embedder, "embed_texts", lambda batch: told.append(work.left()) or real(batch))
+    work.start()
+    wait_until(lambda: work.left() == 0 and len(told) == 2, "both are made anew")
+    work.stop()
+    assert told == [2, 1]

@@ -8,11 +8,13 @@ from app.core.errors import PrereadError
 from app.core.settings import Settings
 
 _NAME = "index"
-_MOST_LOCAL_CHUNKS = 10_000
+_MOST_LOCAL_CHUNKS = 100_000
 
 
 def check_index(settings: Settings) -> Finding:
     """Through web where it runs: in embedded mode nobody else may open the folder."""
+    if settings.qdrant_url and (problem := _check_server(settings)):
+        return problem
     try:
         with ApiClient.from_settings(settings) as client:
             readiness, chunks = client.readiness(), client.status().chunks
@@ -20,10 +22,13 @@ def check_index(settings: Settings) -> Finding:
         if holder_of(settings.state_dir):
             return warn(_NAME, "It cannot be asked: web does not answer.", error.hint or "See web's log.")
         return _check_closed(settings)
+    size = judge_size(chunks, local=not settings.qdrant_url)
     for part in readiness.parts:
         if part.name == "index" and not part.ok:
             return Finding(_NAME, Level.FAIL, part.message, part.hint)
-    return judge_size(chunks, local=not settings.qdrant_url)
+        if part.name == "index" and size.level is Level.OK:
+            return ok(_NAME, part.message)
+    return size
 
 
 def judge_size(chunks: int, *, local: bool) -> Finding:
@@ -36,19 +41,33 @@ def judge_size(chunks: int, *, local: bool) -> Finding:
     return ok(_NAME, f"{chunks:,} chunks")
 
 
+def _check_server(settings: Settings) -> Finding | None:
+    """None: the server answers, and is of a version that the client knows."""
+    from retrieval.qdrant_server import FAILURES, address_of, failure, open_client, version_problem
+
+    try:
+        client = open_client(settings.qdrant_url, settings.qdrant_api_key.get_secret_value())
+        try:
+            problem = version_problem(client)
+        except FAILURES as error:
+            raise failure(address_of(settings.qdrant_url), error) from error
+        finally:
+            client.close()
+    except PrereadError as error:
+        return failed_by(_NAME, error)
+    return warn(_NAME, problem, "docker-compose.yml names a version that fits.") if problem else None
+
+
 def _check_closed(settings: Settings) -> Finding:
     """Open the index here, with the embedding model it should fit."""
     if not settings.qdrant_url and not settings.qdrant_dir.exists():
         return ok(_NAME, "not made yet; the first start makes it")
+    from retrieval.configured_index import open_index
     from retrieval.embedding import Embedder
-    from retrieval.qdrant_index import QdrantIndex
 
     try:
         dimension = Embedder(settings.embedding_model).dimension
-        if settings.qdrant_url:
-            index = QdrantIndex.connect(settings.qdrant_url, dimension, settings.embedding_model)
-        else:
-            index = QdrantIndex.open_local(settings.qdrant_dir, dimension, settings.embedding_model)
+        index = open_index(settings, dimension)
         try:
             if older := index.count_older(settings.tenant):
                 return warn(

@@ -10,6 +10,7 @@ from app.cli.errors import MemoryShort, PortTaken
 from app.cli.memory import available_bytes, gib, judge_memory, memory_need
 from app.cli.model_folder import known_folder
 from app.cli.ports import require_port
+from app.cli.stack import answers
 from app.cli.state_lock import holder_of
 from app.core.settings import PACKAGED_MODEL, Settings
 
@@ -65,6 +66,8 @@ def check_ports(settings: Settings) -> Finding:
     name = "ports"
     if holder_of(settings.state_dir):
         return ok(name, f"{settings.port} and {settings.engine_port}, in use by this Preread")
+    if answers(f"{settings.effective_web_url}/healthz"):
+        return ok(name, f"{settings.port}, in use by this Preread's web")
     try:
         require_port(settings.host, settings.port, "PREREAD_PORT", wait_seconds=0)
         if not settings.engine_url:

@@ -1,5 +1,6 @@
 """The running parts. In embedded mode, one that is not running because Preread is not is a warning, not a failure."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from redis import Redis
@@ -15,8 +16,9 @@ from app.cli.state_lock import holder_of
 from app.core.catalog import Catalog
 from app.core.errors import PrereadError
 from app.core.settings import Settings
-from generator.engine import EngineClient
-from generator.errors import EngineUnavailable
+from generator.engine import EngineClient, EngineStatus
+from generator.engines import require_same_model
+from generator.errors import EnginesDiffer, EngineUnavailable
 from workers.broker import make_celery
 from workers.wake import Waker
 
@@ -47,19 +49,46 @@ def check_redis(settings: Settings) -> Finding:
     return _not_running(settings, name, "The private Redis does not answer.")
 
 
-def check_engine(settings: Settings) -> Finding:
-    name = "engine"
-    client = EngineClient(settings.effective_engine_url)
+def check_engines(settings: Settings) -> Iterator[Finding]:
+    """The one that answers questions, then every other, which must run the same model."""
+    answering, *others = settings.every_engine_url
+    first = _status_of(answering)
+    yield _check_answering(settings, first)
+    for url in others:
+        yield _check_other(f"engine {without_password(url)}", _status_of(url), first)
+
+
+def _status_of(url: str) -> EngineStatus | PrereadError:
+    client = EngineClient(url)
     try:
-        status = client.status()
-    except EngineUnavailable as error:
-        if settings.engine_url:
-            return failed_by(name, error)
-        return _not_running(settings, name, error.message)
+        return client.status()
     except PrereadError as error:
-        return failed_by(name, error)
+        return error
     finally:
         client.close()
+
+
+def _check_other(name: str, status: EngineStatus | PrereadError, answering: EngineStatus | PrereadError) -> Finding:
+    if isinstance(status, PrereadError):
+        return fail(
+            name,
+            f"{status.message} Deletions are not finished while one engine does not answer.",
+            "Start it, or take its address out of PREREAD_ENGINE_URLS if there is no such engine any more.",
+        )
+    if not isinstance(answering, PrereadError):
+        try:
+            require_same_model(status, answering)
+        except EnginesDiffer as error:
+            return failed_by(name, error)
+    return ok(name, f"{status.model}, fusion {'on' if status.fusion else 'off'}")
+
+
+def _check_answering(settings: Settings, status: EngineStatus | PrereadError) -> Finding:
+    name = "engine"
+    if isinstance(status, EngineUnavailable) and not settings.engine_url:
+        return _not_running(settings, name, status.message)
+    if isinstance(status, PrereadError):
+        return failed_by(name, status)
     if not status.fusion:
         return warn(
             name,

@@ -2,14 +2,22 @@
 
 import socket
 from dataclasses import replace
+from threading import Event
 
 import pytest
 from object_server import BUCKET, ObjectServer
+from qdrant_server import QdrantServer
+from web_harness import SECRET, wait_until
 
 from app.web.schemas.system import Part, Readiness
 from app.web.system import System
 from kvstore.tiers.configured import TierOptions
 from kvstore.tiers.probes import tier_probes
+from retrieval.index import IndexedChunk
+from retrieval.qdrant_index import QdrantIndex
+from retrieval.remote_index import RemoteIndex
+from retrieval.search import Retriever
+from workers.reindex import Reindexing
 
 
 @pytest.fixture
@@ -113,3 +121,90 @@ def test_a_dead_object_store_is_named_and_the_service_stays_ready(complete, monk
     assert found.ready
     assert (kv_part(found).name, kv_part(found).ok) == ("object store for chunk KV", False)
     assert "PREREAD_KV_OBJECT_URL" in kv_part(found).hint
+
+
+def index_part(services) -> tuple[bool, Part]:
+    """Whether the service is ready, and what is said of the index."""
+    found = System(services).readiness()
+    (part,) = [part for part in found.parts if part.name == "index"]
+    return found.ready, part
+
+
+class Embedding:
+    """An embedding model of another length."""
+
+    dimension = 512
+
+
+@pytest.mark.parametrize("way", ["a collection of another length", "the index of another web"])
+def test_vectors_that_do_not_fit_the_index_make_it_unready_naming_both_numbers(complete, way):
+    services, server = complete.services, QdrantServer()
+    if way == "the index of another web":
+        index = RemoteIndex(str(complete.client.base_url), SECRET)
+        found = index_part(replace(services, index=index, reindexing=None, embedder=Embedding()))
+        numbers = ("512 numbers", "384.")
+    else:
+        index = QdrantIndex.connect(server.url, 3, "a-model")
+        found = index_part(replace(services, index=index))
+        numbers = ("384 numbers", "3.")
+    index.close()
+    server.stop()
+    ready, part = found
+    assert (ready, part.ok, part.required) == (False, False, True)
+    assert all(number in part.message for number in numbers)
+    assert "PREREAD_EMBEDDING_MODEL" in part.hint
+
+
+def test_a_qdrant_server_that_has_gone_is_named(complete):
+    server = QdrantServer()
+    index = QdrantIndex.connect(server.url, 384, "a-model")
+    assert index_part(replace(complete.services, index=index, reindexing=None))[1].message == "0 chunks"
+    server.stop()
+    ready, part = index_part(replace(complete.services, index=index, reindexing=None))
+    index.close()
+    assert (ready, part.ok, server.url in part.message) == (False, False, True)
+
+
+def test_a_change_of_dimension_is_told_while_all_is_indexed_anew_and_questions_are_answered(
+    complete, tmp_path, monkeypatch
+):
+    services = complete.services
+    settings, catalog, embedder = services.settings, services.catalog, services.embedder
+    chunks = [
+        chunk
+        for document in catalog.published_documents(settings.tenant)
+        for chunk in catalog.chunks_of(document.current_version_id)
+    ]
+    before = QdrantIndex.open_local(tmp_path / "index", 3, "the model before")
+    before.upsert(
+        [IndexedChunk(c.id, c.document_id, c.version_id, c.tenant, c.ordinal, c.text, [1.0, 0.0, 0.0]) for c in chunks]
+    )
+    before.close()
+    index = QdrantIndex.open_local(tmp_path / "index", embedder.dimension, settings.embedding_model)
+    reindexing = Reindexing(catalog, index, embedder, settings)
+    anew = replace(services, index=index, reindexing=reindexing)
+    retriever = Retriever(embedder, index, catalog)
+
+    def cited() -> list[str]:
+        found = retriever.retrieve(settings.tenant, "How high is the travel meal allowance?", 1, 0.35)
+        return [passage.name for passage in found]
+
+    begun, go_on, real = Event(), Event(), embedder.embed_texts
+    monkeypatch.setattr(embedder, "embed_texts", lambda texts: begun.set() or (go_on.wait(60) and real(texts)))
+    reindexing.start()
+    try:
+        assert begun.wait(60)
+        ready, part = index_part(anew)
+        assert ready
+        assert (
+            f"{len(chunks)} are still to be indexed anew, from vectors of 3 numbers to vectors of 384" in part.message
+        )
+        assert cited() == ["travel.md"]
+        go_on.set()
+        wait_until(lambda: not reindexing.left(), "all is indexed anew")
+        assert index_part(anew) == (True, Part(name="index", ok=True, message=f"{len(chunks)} chunks", hint=""))
+        assert cited() == ["travel.md"]
+    finally:
+        go_on.set()
+        reindexing.stop()
+        index.close()
