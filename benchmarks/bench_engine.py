@@ -5,9 +5,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
@@ -24,6 +25,7 @@ from generator.conditioning import Conditioning, ConditioningPassage, passages, 
 from generator.engine import EngineClient, EngineStatus
 from generator.errors import EngineUnavailable
 from generator.identity import chunk_identity, piece_identity
+from generator.in_flight import InFlight
 from generator.in_force import effective_codec
 from generator.launch import engine_command
 from generator.model_source import resolve_model
@@ -78,12 +80,25 @@ class BenchEngine:
             else:
                 self._read_conditioned(tenant, piece, conditioning)
 
-    def preread_both(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
-        """Pre-read both readings of every chunk, as the service does where it conditions."""
+    def preread_both(self, pieces: Sequence[Piece], conditioning: Conditioning, in_flight: int = 1) -> int:
+        """Pre-read both readings of every chunk, as the service does where it conditions; returns how many they were.
+
+        So many are under way at once, as in a worker.
+        """
+        tenant = tenant_of(conditioning)
+        reads: list[Callable[[], None]] = []
         for piece in pieces:
-            self._read_opening(tenant_of(conditioning), piece.ids, self.codec)
+            reads.append(partial(self._read_opening, tenant, piece.ids, self.codec))
             if conditioning is not Conditioning.OFF:
-                self._read_conditioned(tenant_of(conditioning), piece, conditioning)
+                reads.append(partial(self._read_conditioned, tenant, piece, conditioning))
+        with InFlight[int, None](in_flight) as under_way:
+            for number, read in enumerate(reads):
+                if under_way.full:
+                    _raise(under_way.landed()[1])
+                under_way.start(number, read)
+            while under_way:
+                _raise(under_way.landed()[1])
+        return len(reads)
 
     def forget(self, pieces: Sequence[Piece], conditioning: Conditioning) -> None:
         """Drop the chunks' KV, so that a long run does not fill the disk."""
@@ -107,6 +122,11 @@ class BenchEngine:
             self.status.fingerprint, self.preamble.ids, ids, Reading.CONDITIONED, passage.token_ids
         )
         self.reader.read(tenant, ids, identity, passage, codec)
+
+
+def _raise(result: BaseException | None) -> None:
+    if result is not None:
+        raise result
 
 
 @contextmanager

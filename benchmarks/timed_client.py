@@ -11,7 +11,8 @@ class TimedClient(EngineClient):
 
     preread_s = 0.0
 
-    def preread(self, token_ids: list[int], request: FusionRequest) -> None:
+    def preread(self, token_ids: list[int], request: FusionRequest) -> float:
         began = time.perf_counter()
-        super().preread(token_ids, request)
+        seconds = super().preread(token_ids, request)
         self.preread_s += time.perf_counter() - began
+        return seconds

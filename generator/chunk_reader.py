@@ -1,9 +1,8 @@
 """Pre-reading of one chunk: through the engine, compressed, into the store."""
 
 import logging
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.core.ids import new_id
@@ -28,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ChunkReading:
-    """What was stored, in its first codec, and the seconds that the engine took to compute and stage it."""
+    """What was stored, in its first codec, and the seconds that the engine computed for it."""
 
     blob: Blob
     seconds: float
@@ -74,18 +73,17 @@ class ChunkReader:
         capture = Reading.CONDITIONED if passage else Reading.OPENING
         request = FusionRequest(new_id("pre"), tenant, "none", prompt.segments, capture)
         staged = staged_path(self._staging, identity.key)
-        began = time.perf_counter()
         try:
-            self._engine.preread(prompt.token_ids, request)
-            seconds = time.perf_counter() - began
+            seconds = self._engine.preread(prompt.token_ids, request)
             try:
                 found, kv = read_staged(staged)
             except CorruptStaging:
                 # Another worker may have read the same tokens at the same moment and taken the staged file away.
                 stored = self._store.get(tenant, identity)
-                if not isinstance(stored, Hit):
-                    raise
-                return ChunkReading(stored.blob, seconds)
+                if isinstance(stored, Hit):
+                    return ChunkReading(stored.blob, seconds)
+                seconds += self._engine.preread(prompt.token_ids, replace(request, request_id=new_id("pre")))
+                found, kv = read_staged(staged)
             found.check(identity)
             data = encode_blob(kv, identity, codec)
         finally:

@@ -72,9 +72,10 @@ class EngineClient:
         except httpx.HTTPError as error:
             raise self._unavailable(error) from error
 
-    def preread(self, token_ids: list[int], request: FusionRequest) -> None:
+    def preread(self, token_ids: list[int], request: FusionRequest) -> float:
         """Prefill `token_ids` so that the engine stages the KV of the request's last segment.
 
+        Returns: the seconds of the engine's steps that computed it, waiting excluded.
         Raises CaptureFailed when the engine could not capture every token.
         """
         body = _completion_body(token_ids, request, Sampling(max_tokens=1), stream=False)
@@ -83,9 +84,10 @@ class EngineClient:
             outcome = self._sync.get(f"/preread/captures/{request.request_id}", timeout=_NOTE_TIMEOUT)
         except httpx.HTTPError as error:
             raise self._unavailable(error) from error
-        problem = _checked(outcome)["problem"]
-        if problem is not None:
-            raise CaptureFailed(f"The engine could not pre-read the chunk: {problem}", "See the engine's log.")
+        note = _checked(outcome)
+        if note["problem"] is not None:
+            raise CaptureFailed(f"The engine could not pre-read the chunk: {note['problem']}", "See the engine's log.")
+        return float(note["seconds"])
 
     def purge(self, tenant: str, keys: list[str]) -> None:
         """Drop chunk KV from the engine's memory."""

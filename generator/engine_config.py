@@ -18,6 +18,7 @@ class EngineConfig:
     of the middle.
     `hkvd_layer`: where `hkvd` compares. Requests that name no share of fresh tokens get one between `share_floor` and
     `share_ceiling`. `step_fresh_tokens`: what requests that join one step beside running answers may compute afresh.
+    `reading_step_tokens`: the most that one step pre-reads within a minute of a question.
     """
 
     fingerprint: str
@@ -31,6 +32,7 @@ class EngineConfig:
     share_floor: float = 0.15
     share_ceiling: float = 0.15
     step_fresh_tokens: int = 512
+    reading_step_tokens: int = 128
 
     @classmethod
     def from_settings(cls, settings: Settings, fingerprint: str) -> "EngineConfig":
@@ -46,6 +48,7 @@ class EngineConfig:
             share_floor=gate.floor,
             share_ceiling=max(settings.recompute_ratio, gate.floor),
             step_fresh_tokens=settings.step_fresh_tokens,
+            reading_step_tokens=settings.reading_step_tokens,
         )
 
     @property

@@ -9,6 +9,7 @@
     ├── SetupError
     │   ├── ModelNotFound           the model's setting names nothing usable
     │   ├── BadGate                 the file with the model's gate result cannot be used
+    │   ├── EnginesDiffer           a worker's own engine runs another model than the one that answers
     │   └── TokenizerUnavailable    the model's folder has no tokenizer or chat template that can be used
     ├── Unavailable
     │   └── EngineUnavailable       the engine does not answer
@@ -41,6 +42,10 @@ class ModelNotFound(SetupError):
 
 class BadGate(SetupError):
     code = "bad_gate"
+
+
+class EnginesDiffer(SetupError):
+    code = "engines_differ"
 
 
 class TokenizerUnavailable(SetupError):

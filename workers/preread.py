@@ -3,9 +3,13 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 
 from app.core.catalog import DocumentState, ReadingState, WorkRefused
+from generator.chunk_reader import ChunkReading
 from generator.errors import EngineFailed
+from generator.in_flight import InFlight
 from generator.in_force import effective_codec, effective_compact_codec
 from kvstore.blob import Blob
 from kvstore.codecs.base import Codec
@@ -33,13 +37,14 @@ def preread(
     """Make the readings of an indexed document's chunks that are missing.
 
     Works for about `slice_seconds`, so that fresh uploads need not wait for a long document. True: there is more to do.
-    Raises EngineUnavailable when the engine does not answer, and NotPurged when what a deletion left under a key that
+    Raises EngineUnavailable when the engine does not answer, EnginesDiffer when it runs another model than the one that
+    answers questions, and NotPurged when what a deletion left under a key that
     is wanted anew cannot be removed everywhere; the document is then taken up again later, and answers exactly so long.
     """
     with claimed(context.catalog, document_id, context.settings.lease_seconds) as claim:
         if claim is None or claim.document.state is not DocumentState.INDEXED:
             return False
-        status = context.engine.status()
+        status = context.engine_status()
         if not status.fusion:
             log.info("nothing is pre-read: %s", status.fusion_reason)
             return False
@@ -53,9 +58,7 @@ def preread(
             return False
 
 
-def _preread(
-    claim: Claim, context: WorkerContext, fingerprint: str, until: float, clock: Callable[[], float]
-) -> bool:
+def _preread(claim: Claim, context: WorkerContext, fingerprint: str, until: float, clock: Callable[[], float]) -> bool:
     catalog, document = context.catalog, claim.document
     assert document.current_version_id is not None
     tenant = document.tenant
@@ -64,23 +67,15 @@ def _preread(
     for piece in fixed:
         catalog.want_preamble(piece.wanted(tenant))
     for piece in _missing(tenant, fixed, context):
-        # Without it prompts only compute a few tokens more. Chunks are read behind it, so it is kept exactly.
-        _try_to_read(claim, piece, context, LOSSLESS)
+        # Without it prompts only compute a few tokens more. Chunks are read behind it: it is kept exactly.
+        _read_all(claim, [piece], context, LOSSLESS)
 
     pieces = wanted.of(document, document.current_version_id)
     catalog.want_readings(document.id, claim.owner, [piece.wanted(tenant) for piece in pieces])
     codec = effective_codec(context.settings, fingerprint, context.codecs)
     compact = effective_compact_codec(context.settings, fingerprint, context.codecs)
-    failures = []
-    unfinished = False
-    for piece in _missing(tenant, pieces, context):
-        claim.check()
-        unfinished = clock() >= until
-        if unfinished:
-            break
-        problem = _try_to_read(claim, piece, context, codec, compact)
-        if problem is not None:
-            failures.append(problem)
+    missing = _missing(tenant, pieces, context)
+    failures, unfinished = _read_all(claim, missing, context, codec, compact, lambda: clock() >= until)
     context.store.settle()  # once the claim has ended its writes are refused
     if unfinished:
         return True
@@ -122,22 +117,63 @@ def _missing(tenant: str, pieces: Sequence[Piece], context: WorkerContext) -> li
     return missing
 
 
-def _try_to_read(
-    claim: Claim, piece: Piece, context: WorkerContext, codec: Codec, compact: Codec | None = None
-) -> str | None:
-    """Why the piece could not be pre-read, None when it was.
+def _read_all(
+    claim: Claim,
+    pieces: Sequence[Piece],
+    context: WorkerContext,
+    codec: Codec,
+    compact: Codec | None = None,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> tuple[list[str], bool]:
+    """Why which pieces could not be pre-read, and whether time ran out before all were begun.
 
-    Raises EngineUnavailable: it can be later; WorkRefused, having written nothing, once the claim is lost.
+    Several are under way at once, so that one is compressed while the engine computes another. What has been begun is
+    finished and reported even where another piece ends it all.
+
+    Raises EngineUnavailable: it can be later; WorkRefused, nothing more having been written, once the claim is lost.
     """
-    tenant = claim.document.tenant
-    try:
-        made = context.reader.read(
-            tenant, piece.token_ids, piece.identity, piece.passage, codec, compact, fence=claim.check
-        )
-    except (EngineFailed, CorruptStaging, ForeignBlob, TooLarge, BadChunkKV) as error:
-        log.warning("%s was not pre-read: %s", piece.identity.key, error)
-        context.catalog.reading_failed(tenant, piece.identity.key, error.message, error.code)
-        return error.message
+    tenant, reader = claim.document.tenant, context.reader
+    by_key = {piece.identity.key: piece for piece in pieces}
+    problems: list[str | None] = []
+    unfinished = False
+    with InFlight[str, ChunkReading](context.settings.readings_in_flight) as readings:
+
+        def fence() -> None:
+            readings.check()
+            claim.check()
+
+        def landed() -> str | None:
+            key, made = readings.landed()
+            return _outcome(by_key[key], made, tenant, context)
+
+        try:
+            for piece in pieces:
+                if readings.full:
+                    problems.append(landed())
+                claim.check()
+                unfinished = out_of_time()
+                if unfinished:
+                    break
+                read = partial(reader.read, tenant, piece.token_ids, piece.identity, piece.passage, codec, compact)
+                readings.start(piece.identity.key, partial(read, fence=fence))
+            while readings:
+                problems.append(landed())
+        except Exception:
+            while readings:
+                with suppress(Exception):  # the first one is told
+                    landed()
+            raise
+    return [problem for problem in problems if problem is not None], unfinished
+
+
+def _outcome(piece: Piece, made: ChunkReading | BaseException, tenant: str, context: WorkerContext) -> str | None:
+    """Why the piece could not be pre-read, None when it was. Raises what is not the piece's own fault."""
+    if isinstance(made, (EngineFailed, CorruptStaging, ForeignBlob, TooLarge, BadChunkKV)):
+        log.warning("%s was not pre-read: %s", piece.identity.key, made)
+        context.catalog.reading_failed(tenant, piece.identity.key, made.message, made.code)
+        return made.message
+    if isinstance(made, BaseException):
+        raise made
     own_passage = piece.passage.token_ids if piece.passage and piece.passage.own else ()
     computed = len(piece.token_ids) + len(own_passage)
     if computed >= _FEWEST_TIMED:

@@ -9,7 +9,7 @@ from app.core.catalog import Catalog, Document, DocumentNotFound, DocumentState,
 from app.core.errors import PrereadError
 from kvstore.errors import TierDown
 from kvstore.remains import behind_another_passage, remaining
-from kvstore.staging import staged_path
+from kvstore.staging import is_staged
 from kvstore.tiers.base import Tier
 from workers.files import DocumentFiles
 
@@ -87,7 +87,7 @@ def prove(tenant: str, document_id: str, places: Places) -> Proof:
             Remains("catalog", int(document is not None)),
             _index(places, document_id),
             Remains("files", places.files.count(tenant, document_id)),
-            Remains("staging", sum(staged_path(places.staging_dir, key).exists() for key in gone)),
+            Remains("staging", sum(is_staged(places.staging_dir, key) for key in gone)),
             _engine(tombstones),
             *(_tier(name, make, tenant, gone, kept) for name, make in places.tiers.items()),
         ),

@@ -10,18 +10,23 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from app.core.catalog import Catalog, Document, ReadingRecord, Tombstone, Version
 from app.core.errors import PrereadError, Unavailable
-from generator.engine import EngineClient
 from generator.errors import EngineFailed, EngineUnavailable
 from kvstore.errors import TierDown
-from kvstore.staging import staged_path
+from kvstore.staging import remove_staged
 from kvstore.store import ChunkStore
 from retrieval.index import ChunkIndex
 from workers.files import DocumentFiles
 
 log = logging.getLogger(__name__)
+
+
+class Forgetful(Protocol):
+    def purge(self, tenant: str, keys: list[str]) -> None:
+        """Drop chunk KV from memory. Raises EngineUnavailable or EngineFailed."""
 
 
 class NotPurged(Unavailable):
@@ -37,7 +42,7 @@ class Purge:
     catalog: Catalog
     index: ChunkIndex
     store: ChunkStore
-    engine: EngineClient
+    engine: Forgetful
     files: DocumentFiles
     staging_dir: Path
 
@@ -110,7 +115,7 @@ class Purge:
 
     def _unstage(self, keys: Iterable[str]) -> None:
         for key in keys:
-            staged_path(self.staging_dir, key).unlink(missing_ok=True)
+            remove_staged(self.staging_dir, key)
 
     def _from_store(self, tenant: str, keys: Iterable[str]) -> tuple[int, list[PrereadError]]:
         """How many of the keys were found, and what did not answer."""

@@ -63,9 +63,7 @@ def as_object(proof: "Proof") -> dict[str, Any]:
         "keys": proof.keys,
         "kept": proof.kept,
         "waiting": proof.waiting,
-        "places": [
-            {"name": place.place, "left": place.left, "problem": place.problem} for place in proof.places
-        ],
+        "places": [{"name": place.place, "left": place.left, "problem": place.problem} for place in proof.places],
     }
 
 
@@ -79,15 +77,10 @@ def _vectors(settings: Settings, document_id: str) -> int:
             raise
     if not settings.qdrant_url and not settings.qdrant_dir.exists():
         return 0
+    from retrieval.configured_index import open_index
     from retrieval.embedding import Embedder
-    from retrieval.qdrant_index import QdrantIndex
 
-    dimension = Embedder(settings.embedding_model).dimension
-    index = (
-        QdrantIndex.connect(settings.qdrant_url, dimension, settings.embedding_model)
-        if settings.qdrant_url
-        else QdrantIndex.open_local(settings.qdrant_dir, dimension, settings.embedding_model)
-    )
+    index = open_index(settings, Embedder(settings.embedding_model).dimension)
     try:
         return index.count(settings.tenant, document_id)
     finally:

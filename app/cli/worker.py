@@ -14,6 +14,7 @@ def worker() -> None:
     require_writing(settings)
     command = [
         sys.executable, "-m", "celery", "--app", "workers.celery_app", "worker",
-        "--pool", "prefork", "--concurrency", str(settings.worker_processes), "--loglevel", "INFO",
+        "--hostname", f"{settings.worker_name}@%h", "--pool", "prefork",
+        "--concurrency", str(settings.worker_processes), "--loglevel", "INFO",
     ]  # fmt: skip
     os.execv(command[0], command)  # noqa: S606  (no shell is wanted)

@@ -12,6 +12,7 @@ from app.core.settings import Settings
 from generator.chat import ModelTokenizer
 from generator.conditioning import Conditioning, readings_of_every_chunk
 from generator.engine import EngineClient
+from generator.engines import Engines
 from generator.fingerprint import model_fingerprint
 from generator.in_force import effective_conditioning, effective_policy
 from generator.model_source import resolve_model
@@ -19,9 +20,11 @@ from generator.preamble import Preamble, build_preamble
 from kvstore.store import ChunkStore
 from kvstore.tiers.configured import TierOptions
 from kvstore.tiers.probes import Probe, tier_probes
+from retrieval.configured_index import open_index
 from retrieval.embedding import Embedder
-from retrieval.index import SearchMode
-from retrieval.qdrant_index import QdrantIndex
+from retrieval.index import ChunkIndex, OwnedIndex, SearchMode
+from retrieval.remote_index import RemoteIndex
+from retrieval.reranking import open_reranker
 from retrieval.search import Retriever
 from workers.broker import make_celery
 from workers.context import build_store
@@ -35,7 +38,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Services:
-    """`stopping` is set when the server is asked to stop: open streams then end with an error event."""
+    """`reindexing`: None where another web process owns the index.
+
+    `stopping` is set when the server is asked to stop: open streams then end with an error event.
+    """
 
     settings: Settings
     catalog: Catalog
@@ -44,14 +50,14 @@ class Services:
     preamble: Preamble
     fingerprint: str
     embedder: Embedder
-    index: QdrantIndex
+    index: ChunkIndex
     retriever: Retriever
     store: ChunkStore
     engine: EngineClient
     purge: Purge
     waker: Waker
     kv_probes: Mapping[str, Probe]
-    reindexing: Reindexing
+    reindexing: Reindexing | None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -72,7 +78,8 @@ class Services:
 
     async def close(self) -> None:
         await self.engine.aclose()
-        await run_in_threadpool(self.reindexing.stop)
+        if self.reindexing is not None:
+            await run_in_threadpool(self.reindexing.stop)
         self.index.close()
         self.catalog.close()
 
@@ -84,16 +91,15 @@ def open_services(settings: Settings) -> Services:
     model = resolve_model(settings)
     tokenizer = ModelTokenizer(model)
     embedder = Embedder(settings.embedding_model)
-    index = (
-        QdrantIndex.connect(settings.qdrant_url, embedder.dimension, settings.embedding_model)
-        if settings.qdrant_url
-        else QdrantIndex.open_local(settings.qdrant_dir, embedder.dimension, settings.embedding_model)
-    )
+    reranker = open_reranker(settings)
+    owned = _owned_index(settings, embedder)
+    index: ChunkIndex = owned or RemoteIndex(settings.index_url, settings.internal_secret.get_secret_value())
     files = DocumentFiles(settings.files_dir)
     store = build_store(settings)
     engine = EngineClient(settings.effective_engine_url)
-    reindexing = Reindexing(catalog, index, embedder, settings)
-    reindexing.start()
+    reindexing = Reindexing(catalog, owned, embedder, settings) if owned is not None else None
+    if reindexing is not None:
+        reindexing.start()
     return Services(
         settings=settings,
         catalog=catalog,
@@ -103,11 +109,18 @@ def open_services(settings: Settings) -> Services:
         fingerprint=model_fingerprint(model, settings.effective_dtype),
         embedder=embedder,
         index=index,
-        retriever=Retriever(embedder, index, catalog, SearchMode(settings.search_mode), settings.diversity),
+        retriever=Retriever(embedder, index, catalog, SearchMode(settings.search_mode), settings.diversity, reranker),
         store=store,
         engine=engine,
-        purge=Purge(catalog, index, store, engine, files, settings.effective_staging_dir),
+        purge=Purge(catalog, index, store, Engines.from_settings(settings), files, settings.effective_staging_dir),
         waker=Waker(make_celery(settings)),
         kv_probes=tier_probes(TierOptions.from_settings(settings)),
         reindexing=reindexing,
     )
+
+
+def _owned_index(settings: Settings, embedder: Embedder) -> OwnedIndex | None:
+    """None: the Qdrant folder belongs to the web process at `index_url`."""
+    if settings.index_url and not settings.qdrant_url:
+        return None
+    return open_index(settings, embedder.dimension)

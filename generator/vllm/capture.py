@@ -1,6 +1,7 @@
 """Capture: keys and values of pre-read chunks, taken before they enter the pages."""
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Buffer:
-    """One chunk being captured, as far as this rank's heads go; keys are still rotated."""
+    """One chunk being captured, as far as this rank's heads go; keys are still rotated. `seconds`: of its steps."""
 
     request_id: str
     identity: BlobIdentity
@@ -35,6 +36,7 @@ class _Buffer:
     values: list[Tensor]
     filled: Tensor
     exact_keys: bool
+    seconds: float = 0.0
 
     @property
     def missing(self) -> int:
@@ -79,12 +81,14 @@ class Capturer:
         self._tasks: list[tuple[CaptureTask, Tensor]] = []
         self._matched_slots: Tensor | None = None
         self._matches: list[_Match] = []
+        self._began = 0.0
         self._writer = ThreadPoolExecutor(1, "preread-staging")
         for index, layer in enumerate(layers):
             self._wrap(index, layer)
 
     def begin_step(self, tasks: Sequence[CaptureTask]) -> None:
         """The step about to run computes these tasks' positions."""
+        self._began = time.perf_counter()
         self._tasks = [
             (task, slots_of(task.block_ids, torch.arange(task.first, task.last), self._block_size)) for task in tasks
         ]
@@ -94,13 +98,15 @@ class Capturer:
 
     def end_step(self) -> None:
         """Stage what is complete."""
+        for task, _ in self._tasks:
+            self._buffers[task.vllm_request_id].seconds += time.perf_counter() - self._began
         ids = [task.vllm_request_id for task, _ in self._tasks]
         whole = self._ranks.agree([self._buffers[each].missing == 0 for each in ids])
         for each in (each for each, is_whole in zip(ids, whole, strict=True) if is_whole):
             buffer = self._with_all_heads(self._buffers.pop(each))
             if self._ranks.leads:
                 staged = self._writer.submit(self._stage, buffer)
-                staged.add_done_callback(partial(self._note, buffer.request_id))
+                staged.add_done_callback(partial(self._note, buffer.request_id, buffer.seconds))
         self._tasks = []
         self._matched_slots, self._matches = None, []
 
@@ -185,11 +191,12 @@ class Capturer:
             keys.append(flat if buffer.exact_keys else flat.to(rotated.dtype))
         write_staged(self._staging, buffer.identity, ChunkKV(tuple(keys), tuple(buffer.values)))
 
-    def _note(self, request_id: str, staged: Future[None]) -> None:
+    def _note(self, request_id: str, seconds: float, staged: Future[None]) -> None:
         error = staged.exception()
         if error is not None:
             log.error("staging a captured chunk failed", exc_info=error)
-        self._notes.write_capture(request_id, f"it could not be staged: {error}" if error else None)
+        problem = f"it could not be staged: {error}" if error else None
+        self._notes.write_capture(request_id, problem, seconds)
 
 
 def _as_slice(indices: Tensor) -> Tensor | slice:

@@ -35,9 +35,9 @@ class Notes:
     def write_report(self, report: FusionReport) -> None:
         self._write(f"report-{report.request_id}", report.to_json())
 
-    def write_capture(self, request_id: str, problem: str | None) -> None:
-        """`problem` is None when the chunk was staged whole."""
-        self._write(f"capture-{request_id}", {"problem": problem})
+    def write_capture(self, request_id: str, problem: str | None, seconds: float = 0.0) -> None:
+        """`problem` is None when the chunk was staged whole. `seconds`: how long its steps took."""
+        self._write(f"capture-{request_id}", {"problem": problem, "seconds": seconds})
 
     def read(self, kind: str, request_id: str) -> dict[str, Any] | None:
         """A note of kind `report` or `capture`, or None while there is none."""

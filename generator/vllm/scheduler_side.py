@@ -42,7 +42,10 @@ class _Tracked:
 
 
 class SchedulerSide:
-    """Holds no chunk KV: it only asks the store which keys exist."""
+    """Holds no chunk KV: it only asks the store which keys exist.
+
+    `readings_that_may_join`: how many requests that capture may be placed in the coming step; None: any number.
+    """
 
     def __init__(self, store: ChunkStore, fingerprint: str, share: float, admission: Admission) -> None:
         self._store = store
@@ -50,6 +53,7 @@ class SchedulerSide:
         self._share = share
         self.admission = admission
         self.fusion = False
+        self.readings_that_may_join: int | None = None
         self._tracked: dict[str, _Tracked] = {}
 
     @property
@@ -62,6 +66,8 @@ class SchedulerSide:
         tracked = self._look_up(request)
         if tracked is None:
             return 0
+        if tracked.request.capture is not None and self.readings_that_may_join == 0:
+            return None
         promise = tracked.promise
         matched = max(0, min(promise.end, request.num_tokens - 1) - num_computed)
         waits = matched and tracked.request.capture is None
@@ -74,6 +80,8 @@ class SchedulerSide:
         tracked = self._look_up(request)
         if tracked is None:
             return
+        if tracked.request.capture is not None and self.readings_that_may_join:
+            self.readings_that_may_join -= 1
         self.admission.joined(request.request_id, tracked.promise.fresh_tokens if num_external else 0)
         tracked.external = num_external
         tracked.placed = True
@@ -92,7 +100,9 @@ class SchedulerSide:
                 blocks = cached.new_block_ids[index]
                 tracked.block_ids += blocks[0] if blocks else []
                 self._add(meta, request_id, tracked, cached.num_computed_tokens[index], output)
-        for request_id in self.admission.begin_step(output.num_scheduled_tokens):
+        # Pre-reading gives way by itself: nobody waits for it as for a running answer.
+        answers = (each for each in output.num_scheduled_tokens if not self._captures(each))
+        for request_id in self.admission.begin_step(answers):
             tracked = self._tracked[request_id]
             ids = tracked.prompt_ids[: tracked.request.context_tokens]
             promise = tracked.promise
@@ -106,6 +116,10 @@ class SchedulerSide:
     def forget(self, request_id: str) -> None:
         self._tracked.pop(request_id, None)
         self.admission.forget(request_id)
+
+    def _captures(self, request_id: str) -> bool:
+        tracked = self._tracked.get(request_id)
+        return tracked is not None and tracked.request.capture is not None
 
     def _look_up(self, request: "Request") -> _Tracked | None:
         """What is known of a request of ours, asking the store where it has not been asked yet."""

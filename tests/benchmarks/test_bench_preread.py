@@ -15,11 +15,11 @@ def test_a_small_run_tells_what_readings_cost(shared_engine: BenchEngine) -> Non
     assert run.exit_code == 0, run.output
     result = json.loads(run.stdout)
     assert {"model", "machine", "command"} <= result.keys()
-    assert (result["conditioning"], result["n"]) == ("neutral", 1)
-    assert 0 < result["bare_s"] < result["staged_s"] < result["stored_s"]
+    assert (result["conditioning"], result["n"], result["readings"]) == ("neutral", 1, 2)
+    assert 0 < result["bare_s"] < result["stored_s"]
 
 
 def test_multiples_are_medians_of_rounds_not_of_sums() -> None:
-    found = figures([Sample(1, 2, 4), Sample(10, 15, 20), Sample(1, 3, 5)])
-    assert (found["staged_times_bare"], found["stored_times_bare"]) == (2, 4)
+    found = figures([Sample(1, 4, 2), Sample(10, 20, 2), Sample(1, 5, 2)])
+    assert (found["stored_times_bare"], found["speed_of_bare"]) == (4, 0.5)
     assert found["bare_s"] == 1

@@ -1,21 +1,39 @@
-"""One stack for all these tests, all real: vLLM and the packaged model, Redis, worker, beat, web, Qdrant, SQLite."""
+"""Two stacks for all these tests, one after the other, all real: vLLM, the packaged model, Redis, workers, web, Qdrant.
+
+`embedded` is `preread up`. `scaled` has Postgres (it is run where that is installed), two webs, and two workers with an
+engine each; requests go to the webs in turn. `-k embedded` or `-k scaled` runs one. A test of one shape alone says so:
+`pytest.mark.shape("scaled")`.
+"""
 
 from pathlib import Path
 
 import pytest
 from kv_folder import KvFolder
 from preread_client import PrereadClient, handbook_page
-from running_stack import RunningStack, small_settings
+from private_postgres import postgres_programs
+from running_stack import RunningStack
+from scaled_stack import ScaledStack
+from stack import small_settings
 
+SHAPES = ("embedded", "scaled") if postgres_programs() else ("embedded",)
 PAGES = ("expenses.md", "holidays.md", "sick-leave.md")
 
 
 def pytest_collection_modifyitems(items):
-    """The stack is stopped by the last of its tests, which says how it must end."""
-    places = [place for place, item in enumerate(items) if item.path.parent == Path(__file__).parent]
-    ordered = sorted((items[place] for place in places), key=lambda item: item.path.name == "test_shutdown.py")
-    for place, item in zip(places, ordered, strict=True):
-        items[place] = item
+    """A stack is stopped by the last of its tests, which says how it must end, before the next one starts."""
+    ours = [item for item in items if item.path.parent == Path(__file__).parent and _has_its_shape(item)]
+    others = [item for item in items if item.path.parent != Path(__file__).parent]
+    ours.sort(key=lambda item: (SHAPES.index(_shape(item)), item.path.name == "test_shutdown.py"))
+    items[:] = [*others, *ours]
+
+
+def _shape(item):
+    return item.callspec.params["stack"]
+
+
+def _has_its_shape(item):
+    mark = item.get_closest_marker("shape")
+    return mark is None or _shape(item) in mark.args
 
 
 @pytest.hookimpl(wrapper=True)
@@ -26,10 +44,10 @@ def pytest_runtest_makereport(item):
     return report
 
 
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stack")
-    stack = RunningStack(folder, small_settings(folder))
+@pytest.fixture(scope="session", params=SHAPES)
+def stack(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    stack = RunningStack(folder, small_settings(folder)) if request.param == "embedded" else ScaledStack(folder)
     stack.start()
     yield stack
     stack.stop()

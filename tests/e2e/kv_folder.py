@@ -1,4 +1,4 @@
-"""Chunk KV as it lies on the stack's disk, found through the catalog."""
+"""Chunk KV as it lies on the stack's disk, found through the catalog; evicted from its KV Redis too, if it has one."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from generator.chat import ModelTokenizer
 from generator.model_source import resolve_model
 from generator.preamble import build_preamble
 from kvstore.key import Reading, chunk_key
+from kvstore.tiers.configured import TierOptions, configured_tiers
 
 BOTH = set(Reading)
 
@@ -25,6 +26,7 @@ class KvFolder:
         self._engine = client.engine
         self._fingerprint = client.engine.get("/preread/status").raise_for_status().json()["fingerprint"]
         self._catalog = Catalog(self.settings.effective_database_url)
+        self._tiers = configured_tiers(TierOptions.from_settings(self.settings), "")
 
     def close(self) -> None:
         self._catalog.close()
@@ -47,10 +49,15 @@ class KvFolder:
         return {reading for reading in Reading if self.blob(chunk, reading).exists()}
 
     def evict(self, chunk: ChunkRecord, *readings: Reading) -> None:
-        """Remove these readings of the chunk, or all, from the disk and the engine's memory; nobody is told."""
+        """Remove these readings of the chunk, or all, from the tiers and the engine's memory; nobody is told."""
         evicted = readings or tuple(Reading)
-        keys = {"tenant": self.settings.tenant, "keys": [self._key(chunk, reading) for reading in evicted]}
-        self._engine.post("/preread/purge", json=keys).raise_for_status()
+        keys = [self._key(chunk, reading) for reading in evicted]
+        purged = {"tenant": self.settings.tenant, "keys": keys}
+        self._engine.post("/preread/purge", json=purged).raise_for_status()
+        for tier in self._tiers:
+            for key in keys:
+                if tier.name != "disk":
+                    tier.delete(self.settings.tenant, key)
         for reading in evicted:
             self.blob(chunk, reading).unlink(missing_ok=True)
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import httpx
-from running_stack import RunningStack
+from stack import Stack
 from waiting import DEADLINE_SECONDS, wait_until
 
 from app.cli.sse import ServerEvent, events
@@ -20,16 +21,30 @@ def handbook_page(name: str) -> str:
     return (HANDBOOK / name).read_text()
 
 
+class InTurn(httpx.HTTPTransport):
+    """Each request goes to the next of these webs."""
+
+    def __init__(self, urls: Sequence[str]) -> None:
+        super().__init__()
+        self._urls = cycle(map(httpx.URL, urls))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        web = next(self._urls)
+        request.url = request.url.copy_with(scheme=web.scheme, host=web.host, port=web.port)
+        return super().handle_request(request)
+
+
 @dataclass
 class PrereadClient:
-    """Speaks to a stack's web process, and to its engine past it."""
+    """Speaks to a stack's web processes, to one after the other, and to its engine past them."""
 
-    stack: RunningStack
+    stack: Stack
     http: httpx.Client = field(init=False)
     engine: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.http = httpx.Client(base_url=self.stack.url, timeout=300, trust_env=False)
+        webs = InTurn(self.stack.urls)
+        self.http = httpx.Client(base_url=self.stack.url, timeout=300, trust_env=False, transport=webs)
         self.engine = httpx.Client(base_url=self.stack.engine_url, timeout=60, trust_env=False)
 
     def close(self) -> None:
@@ -83,10 +98,12 @@ class PrereadClient:
     def vectors(self, document_id: str) -> int:
         """How many vectors the index has of a document."""
         settings = self.stack.settings
-        response = self.http.post(
-            PATH + "count",
+        response = httpx.post(
+            self.stack.url + PATH + "count",
             json={"tenant": settings.tenant, "document_id": document_id},
             headers={SECRET_HEADER: settings.internal_secret.get_secret_value()},
+            timeout=60,
+            trust_env=False,
         )
         count: int = response.raise_for_status().json()["count"]
         return count

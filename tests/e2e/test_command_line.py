@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from running_stack import free_port
+from stack import free_port
 
 PAGE = "# Ferry\n\nThe ferry to Skerry Island leaves at 06:45. A return ticket costs 18 euros.\n"
 
@@ -110,6 +110,7 @@ def test_a_command_without_a_running_stack_says_how_to_start_one(stack, tmp_path
     assert "preread up" in asked.err
 
 
+@pytest.mark.shape("embedded")
 def test_a_second_stack_on_the_same_folder_is_refused(stack, client):
     second = stack.run("up", PREREAD_PORT=str(free_port()), PREREAD_ENGINE_PORT=str(free_port()))
     assert second.code == 1

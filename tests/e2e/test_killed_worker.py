@@ -18,6 +18,7 @@ PAGES = (
 def documents(client):
     added = [client.add(name, handbook_page(name)) for name in PAGES]
     yield added
+    client.stack.mend()
     for document_id in added:
         client.delete(document_id)
 

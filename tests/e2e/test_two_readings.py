@@ -34,9 +34,7 @@ def test_pre_read_documents_have_both_readings_of_every_chunk(client, kv, handbo
     assert client.http.get("/status").json()["conditioning"] == "neutral"
 
 
-def test_an_answer_is_served_by_an_opening_reading_in_first_place_and_by_conditioned_ones_behind_it(
-    client, kv, chunks
-):
+def test_an_answer_is_served_by_an_opening_reading_in_first_place_and_by_conditioned_ones_behind_it(client, kv, chunks):
     first, *later = chunks
     kv.evict(first, Reading.CONDITIONED)
     for chunk in later:

@@ -72,6 +72,7 @@ def test_the_engine_is_started_with_our_connector_worker_and_routes(tmp_path: Pa
     assert config.fingerprint == model_fingerprint(tmp_path / "model", "float32")
     assert options["--port"] == "9123"
     assert options["--worker-cls"] == "generator.vllm.worker.FusionWorker"
+    assert options["--scheduler-cls"] == "generator.vllm.scheduler.TurnTakingScheduler"
     assert options["--middleware"] == "generator.vllm.routes.EngineRoutes"
     assert "--enforce-eager" in command
     assert environment["OMP_NUM_THREADS"] == "3"

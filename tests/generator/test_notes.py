@@ -35,7 +35,7 @@ def test_old_notes_are_swept_and_recent_ones_kept(tmp_path: Path) -> None:
     for number in range(300):
         notes.write_capture(f"new-{number}", None)
     assert notes.read("capture", "old") is None
-    assert notes.read("capture", "new-0") == {"problem": None}
+    assert notes.read("capture", "new-0") == {"problem": None, "seconds": 0.0}
 
 
 def test_a_note_that_cannot_be_written_harms_nobody(tmp_path: Path) -> None:

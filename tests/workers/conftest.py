@@ -2,6 +2,7 @@ import io
 from dataclasses import dataclass, field, replace
 
 import pytest
+from folder_rig import Folder
 from staging_engine import FINGERPRINT, StagingEngine
 
 from app.core.catalog import Catalog, Document
@@ -19,6 +20,7 @@ from workers.context import WorkerContext
 from workers.files import DocumentFiles
 from workers.pieces import Pieces
 from workers.purge import Purge
+from workers.sync import sync_next
 
 
 @dataclass
@@ -27,6 +29,7 @@ class NotingWaker:
 
     woken: list[tuple[str, str]] = field(default_factory=list)
     runs: int = 0
+    syncs: int = 0
 
     def wake_ingest(self, document_id: str) -> bool:
         self.woken.append(("ingest", document_id))
@@ -38,6 +41,14 @@ class NotingWaker:
 
     def wake_missed(self, document_id: str) -> bool:
         self.woken.append(("missed", document_id))
+        return True
+
+    def wake_delete(self, document_id: str) -> bool:
+        self.woken.append(("delete", document_id))
+        return True
+
+    def wake_sync(self) -> bool:
+        self.syncs += 1
         return True
 
     def wake_run(self, priority: int = 0) -> bool:
@@ -83,6 +94,12 @@ def context(tmp_path, tokenizer, embedder):
 
 
 @pytest.fixture
+def one_at_a_time(context):
+    """The same, where no reading is begun before the last one is done."""
+    return replace(context, settings=context.settings.model_copy(update={"readings_in_flight": 1}))
+
+
+@pytest.fixture
 def add(context):
     """Add a document as web does."""
 
@@ -115,3 +132,25 @@ def leftovers(context):
         }
 
     return count
+
+
+@pytest.fixture
+def folder(tmp_path):
+    root = tmp_path / "folder"
+    root.mkdir()
+    return Folder(root)
+
+
+@pytest.fixture
+def sync(context):
+    """Sync the folder “docs” to the end; the report."""
+
+    def sync(**wanted):
+        asked = context.catalog.want_sync(context.settings.tenant, "docs", **wanted)
+        while sync_next(context):
+            pass
+        ended = context.catalog.get_sync(context.settings.tenant, asked.id)
+        assert ended.ended_at
+        return ended.report
+
+    return sync

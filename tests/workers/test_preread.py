@@ -47,9 +47,7 @@ def fixed(context):
 
 def stored(context, document):
     found = [
-        context.store.get(
-            TENANT, chunk_identity(FINGERPRINT, context.preamble.ids, chunk.token_ids, Reading.OPENING)
-        )
+        context.store.get(TENANT, chunk_identity(FINGERPRINT, context.preamble.ids, chunk.token_ids, Reading.OPENING))
         for chunk in chunks_of(context, document)
     ]
     return [hit for hit in found if isinstance(hit, Hit)]
@@ -100,7 +98,7 @@ def test_a_slice_ends_in_time_and_the_next_one_goes_on(context, indexed):
     assert 1 < len(done) < len(context.engine.captured) == len(fixed(context)) + len(chunks_of(context, indexed))
 
 
-def test_a_run_that_dies_in_the_middle_is_taken_up_where_it_stopped(context, indexed):
+def test_a_run_that_dies_in_the_middle_is_taken_up_where_it_stopped(context, indexed, one_at_a_time):
     class Killed(BaseException):
         pass
 
@@ -112,9 +110,9 @@ def test_a_run_that_dies_in_the_middle_is_taken_up_where_it_stopped(context, ind
 
     context.engine.before.append(die)
     with pytest.raises(Killed):
-        preread(indexed.id, context)
+        preread(indexed.id, one_at_a_time)
     context.engine.before.clear()
-    preread(indexed.id, context)
+    preread(indexed.id, one_at_a_time)
     assert len(context.engine.captured) == len(fixed(context)) + len(chunks_of(context, indexed))
 
 
@@ -245,3 +243,20 @@ def test_a_chunk_that_another_worker_read_at_the_same_moment_is_no_failure(conte
     context.engine.before.append(other_worker)
     preread(indexed.id, context)
     assert state(context, indexed) is DocumentState.PREREAD
+
+
+def test_a_capture_that_went_missing_before_it_was_stored_is_made_once_more(context, indexed):
+    """As where two workers read a chunk that two documents share, and one removes the other's capture."""
+    chunk = tuple(chunks_of(context, indexed)[0].token_ids)
+    asked = []
+
+    def lose_the_first(ids):
+        if ids == chunk:
+            asked.append(ids)
+            context.engine.loses = {chunk} if len(asked) == 1 else set()
+
+    context.engine.before.append(lose_the_first)
+    assert not preread(indexed.id, context)
+    assert state(context, indexed) is DocumentState.PREREAD
+    assert len(asked) == 2
+    assert len(stored(context, indexed)) == len(chunks_of(context, indexed))

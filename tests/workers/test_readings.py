@@ -230,6 +230,7 @@ def test_a_chunk_that_a_second_document_shares_is_read_behind_the_text_of_neithe
 
 def test_a_chunk_that_becomes_shared_while_it_is_read_is_taken_back(conditioned, travel, longer):
     context = conditioned("document")
+    context = replace(context, settings=context.settings.model_copy(update={"readings_in_flight": 1}))
     second = chunks_of(context, travel)[1]
     others = []
 

@@ -21,9 +21,8 @@ def saved_by_a_thousand_tokens(context):
 @pytest.fixture
 def slow_engine(context, monkeypatch):
     """An engine for which every prefill takes two seconds."""
-    now = iter(range(0, 10**6, 2))
     monkeypatch.setattr("workers.preread._FEWEST_TIMED", FEWEST)
-    monkeypatch.setattr("generator.chunk_reader.time.perf_counter", lambda: next(now))
+    context.engine.seconds = 2.0
 
 
 def test_a_reused_token_saves_what_it_took_to_pre_read_it(context, add, slow_engine):

@@ -23,9 +23,7 @@ class Crowd:
         self.finished: set[str] = set()
         self.step_number = 0
 
-    def add(
-        self, ids: list[int], request: FusionRequest | None, max_tokens: int, *, traced: bool = False
-    ) -> str:
+    def add(self, ids: list[int], request: FusionRequest | None, max_tokens: int, *, traced: bool = False) -> str:
         name = new_id("crowd")
         extra = {"kv_transfer_params": request.to_params()} if request else {}
         sampling = SamplingParams(

@@ -88,6 +88,7 @@ class Rig:
             "enable_prefix_caching": True,
             "max_logprobs": -1,
             "worker_cls": "generator.vllm.worker.FusionWorker",
+            "scheduler_cls": "generator.vllm.scheduler.TurnTakingScheduler",
             "kv_transfer_config": KVTransferConfig(
                 kv_connector="FusionConnector",
                 kv_connector_module_path="generator.vllm.connector",

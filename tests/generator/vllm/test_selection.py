@@ -103,9 +103,7 @@ def test_impact_is_the_questions_attention_over_the_cached_keys(
     monkeypatch.setattr(selector, "impact", keep)
     second = prompt_of(preamble, chunks[:2], "impact@.2")
     rig.fused(*second)
-    positions = torch.cat(
-        [torch.arange(s.start, s.end) for s in second[1].segments if s.kind != "text"]
-    )
+    positions = torch.cat([torch.arange(s.start, s.end) for s in second[1].segments if s.kind != "text"])
     expected = torch.zeros(second[1].context_tokens)
     for index in layers:
         keys = stored_keys(rig, index, preamble, chunks[:2], positions)
@@ -117,9 +115,7 @@ def test_impact_is_the_questions_attention_over_the_cached_keys(
     assert torch.allclose(found[0][: len(expected)], expected, atol=1e-4)
 
 
-def stored_keys(
-    rig: Rig, index: int, preamble: list[int], chunks: list[list[int]], positions: Tensor
-) -> Tensor:
+def stored_keys(rig: Rig, index: int, preamble: list[int], chunks: list[list[int]], positions: Tensor) -> Tensor:
     keys = []
     for before, ids in [((), preamble), *((preamble, chunk) for chunk in chunks)]:
         hit = rig.store.get(TENANT, chunk_identity(rig.config.fingerprint, before, ids, Reading.OPENING))
@@ -159,9 +155,7 @@ def test_a_missing_last_chunk_stands_in_for_a_question_that_waits_for_the_next_s
 
 
 @pytest.mark.parametrize("name", SCORED)
-def test_with_nothing_to_choose_from_nothing_is_looked_at(
-    rig: Rig, prompt, chunks: list[list[int]], name: str
-) -> None:
+def test_with_nothing_to_choose_from_nothing_is_looked_at(rig: Rig, prompt, chunks: list[list[int]], name: str) -> None:
     report = rig.fused(*prompt(f"{name}@.5", using=chunks[:1])).report
     assert report is not None
     assert (report.fresh_tokens, report.selection) == (0, 0.0)
