@@ -83,7 +83,15 @@ class DocumentFiles:
         try:
             return self._file(tenant, document_id, digest).read_bytes()
         except FileNotFoundError as error:
-            raise FileMissing("The document's file is not there.", "Add the document again.") from error
+            raise _missing() from error
+
+    def open(self, tenant: str, document_id: str, digest: str) -> tuple[BinaryIO, int]:
+        """The file, to be read and closed by the caller, and its size in bytes. Raises FileMissing."""
+        try:
+            file = self._file(tenant, document_id, digest).open("rb")
+        except FileNotFoundError as error:
+            raise _missing() from error
+        return file, os.fstat(file.fileno()).st_size
 
     def keep_text(self, tenant: str, document_id: str, digest: str, text: str) -> None:
         """Keep the parsed text that every chunk's and citation's offsets count in."""
@@ -101,9 +109,9 @@ class DocumentFiles:
             raise FileMissing("The document has no text yet.", "Wait until it is parsed.") from error
 
     def count(self, tenant: str, document_id: str) -> int:
-        """Of a document, whatever its versions."""
-        folder = self._document(tenant, document_id)
-        return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
+        """Of a document, whatever its versions, also what is about to be removed."""
+        folders = [self._document(tenant, document_id), *self._leaving(document_id)]
+        return sum(1 for folder in folders if folder.is_dir() for _ in folder.iterdir())
 
     def stored(self) -> Iterator[StoredFile]:
         """Everything that is kept of documents; what comes and goes meanwhile may be among it or not."""
@@ -125,13 +133,12 @@ class DocumentFiles:
 
     def remove_document(self, tenant: str, document_id: str) -> None:
         # Moved away first: of two deletions at once, one has nothing left to do.
-        leaving = self._incoming / uuid4().hex
         self._incoming.mkdir(parents=True, exist_ok=True)
-        try:
-            self._document(tenant, document_id).rename(leaving)
-        except FileNotFoundError:
-            return
-        shutil.rmtree(leaving)
+        with suppress(FileNotFoundError):
+            self._document(tenant, document_id).rename(self._incoming / f"{document_id}.{uuid4().hex}")
+        for leaving in self._leaving(document_id):
+            with suppress(FileNotFoundError):
+                shutil.rmtree(leaving)
 
     def sweep(self, older_than_seconds: float, now: float) -> None:
         """Remove what a crash left half arrived or half removed; `now` is a Unix time."""
@@ -144,6 +151,10 @@ class DocumentFiles:
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
+
+    def _leaving(self, document_id: str) -> list[Path]:
+        """What is being removed of it, or was when that was killed."""
+        return list(self._incoming.glob(f"{_checked(document_id)}.*"))
 
     def _document(self, tenant: str, document_id: str) -> Path:
         return self._folder / _checked(tenant) / _checked(document_id)
@@ -171,6 +182,10 @@ def _copy(source: BinaryIO, path: Path, limit_bytes: int) -> Incoming:
     if not size:
         raise EmptyFile("The file is empty.")
     return Incoming(path, digest.hexdigest(), size)
+
+
+def _missing() -> FileMissing:
+    return FileMissing("The document's file is not there.", "Add the document again.")
 
 
 def _checked(name: str) -> str:

@@ -1,4 +1,5 @@
-"""What the nightly job looks after besides pre-reading: a sample of blobs, limits, old counts, the database's size."""
+"""What the nightly job looks after besides pre-reading: a sample of blobs, limits, old counts and history, the
+database's size."""
 
 import logging
 import secrets
@@ -32,6 +33,7 @@ def tend(context: WorkerContext, now: datetime) -> dict[str, Any]:
         "verified": lambda: verify_sample(context, now),
         "tiers": lambda: hold_to_limits(context),
         "rollup_rows_merged": lambda: coarsen(context, now),
+        "history_removed": lambda: context.catalog.forget_history(now - timedelta(days=context.settings.history_days)),
         "database_bytes_freed": context.catalog.compact,
     }
     for name, step in steps.items():

@@ -5,12 +5,23 @@ kombu's own takes a message off its list, decodes it, and lets whatever goes wro
 
 import logging
 from collections.abc import Callable
+from enum import StrEnum
 from queue import Empty
 from typing import Any
 
 from kombu.transport import redis
 
 log = logging.getLogger(__name__)
+
+
+class DropReason(StrEnum):
+    """Why a message was dropped: it cannot be read, asks for no task of ours, has wrong contents, or its task broke."""
+
+    UNREADABLE = "unreadable"
+    UNKNOWN_TASK = "unknown_task"
+    BAD_MESSAGE = "bad_message"
+    FAILED_TASK = "failed_task"
+
 
 on_dropped: list[Callable[[str, str], object]] = []
 """Told the reason and the text of each message that is dropped."""
@@ -23,7 +34,7 @@ class Channel(redis.Channel):
         except Empty:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:  # no error of a connection is one of these
-            dropped("unreadable", repr(error))
+            dropped(DropReason.UNREADABLE, repr(error))
             return None
 
 
@@ -31,7 +42,7 @@ class Transport(redis.Transport):
     Channel = Channel
 
 
-def dropped(reason: str, text: str) -> None:
+def dropped(reason: DropReason, text: str) -> None:
     log.error("a message was dropped, %s: %s", reason, text)
     for tell in on_dropped:
         tell(reason, text)

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from app.core.catalog import DocumentState, LookupCount, ReadingState
+from app.web.job_metrics import drop_metrics, job_metrics, reindex_metrics, run_metrics
 from app.web.services import Services
 from kvstore.decoded import DecodedChunks
 from kvstore.reasons import MissReason
@@ -41,6 +42,10 @@ class ServiceCollector(Collector):
         yield from self._savings()
         yield from self._at_rest()
         yield from self._states()
+        yield from job_metrics(self._catalog, self._tenant)
+        yield from drop_metrics(self._catalog)
+        yield from run_metrics(self._catalog, self._tenant)
+        yield from reindex_metrics(self._services.reindexing)
         yield from self._tier_gauges()
         yield from _machine()
 

@@ -31,8 +31,13 @@ def test_every_metric_of_a_rule_is_exported_or_recorded(rule):
 def test_what_the_service_promises_to_tell_of_is_told_of():
     assert ALERTS.keys() == {
         "PrereadCompressionLow",
+        "PrereadDeadLetters",
         "PrereadHitRateDropped",
+        "PrereadJobWaits",
         "PrereadMachineMemoryHigh",
+        "PrereadNightlyLate",
+        "PrereadNightlyMissing",
+        "PrereadNightlyNever",
         "PrereadTierMemoryHigh",
         "PrereadTierDown",
     }
@@ -46,6 +51,9 @@ def test_the_thresholds_are_those_of_the_page():
     assert "< 1.5" in ALERTS["PrereadCompressionLow"]["expr"]
     for name in ("PrereadMachineMemoryHigh", "PrereadTierMemoryHigh"):
         assert ALERTS[name]["expr"].strip().endswith("> 0.9")
+    for name, seconds in (("PrereadNightlyLate", "> 26 * 3600"), ("PrereadNightlyMissing", "> 50 * 3600")):
+        assert seconds in ALERTS[name]["expr"]
+    assert all(f"> {seconds}" in ALERTS["PrereadJobWaits"]["expr"] for seconds in (3600, 86400))
 
 
 def test_every_alert_is_on_the_page_and_is_tried_by_promtool():

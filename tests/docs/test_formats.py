@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from app.cli.add import SUFFIXES
+from app.core.folder_files import SUFFIXES
 from retrieval.errors import FileRefused
 from retrieval.parsing.media_type import SUFFIXES as READ
 from retrieval.parsing.media_type import MediaType

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from markdown_pages import ROOT
 
-from app.core.catalog import Catalog, WantedReading
+from app.core.catalog import Catalog, RunKind, RunState, WantedReading
 from app.core.settings import Settings
 from app.web.metrics import ServiceCollector
 from kvstore.reasons import MissReason
@@ -25,7 +25,10 @@ def test_every_metric_has_a_row(tmp_path):
     catalog.migrate()
     catalog.want_preamble(WantedReading("default", "a" * 64, "b" * 64, "c" * 64, "d" * 64, "opening"))
     catalog.reading_ready("default", "a" * 64, 1, 1, None, 5)
-    services = SimpleNamespace(settings=settings, catalog=catalog, store=build_store(settings))
+    run = catalog.start_run("default", RunKind.NIGHTLY, [], None)
+    catalog.end_run(run.id, RunState.DONE)
+    reindexing = SimpleNamespace(left=lambda: 0)
+    services = SimpleNamespace(settings=settings, catalog=catalog, store=build_store(settings), reindexing=reindexing)
     families = list(ServiceCollector(services).collect())
     catalog.close()
     assert {family.name + ("_total" if family.type == "counter" else "") for family in families} == set(rows("Metrics"))

@@ -65,10 +65,18 @@ def test_the_report_tells_each_step_and_old_counts_are_merged(context, read):
         context.catalog.record_lookups(TENANT, {"disk": (1, 10)}, {}, {}, old.replace(minute=minutes))
     before = context.catalog.lookup_totals(TENANT)
     found = tend(context, NOW)
-    assert found.keys() == {"verified", "tiers", "rollup_rows_merged", "database_bytes_freed"}
+    assert found.keys() == {"verified", "tiers", "rollup_rows_merged", "history_removed", "database_bytes_freed"}
     assert found["rollup_rows_merged"] == 9
     assert context.catalog.lookup_totals(TENANT) == before
     assert tend(context, NOW)["rollup_rows_merged"] == 0
+
+
+def test_history_is_kept_for_as_long_as_the_operator_says(context):
+    context.catalog.count_dropped("unreadable", "{")
+    days = timedelta(days=context.settings.history_days)
+    assert tend(context, NOW + days - timedelta(hours=1))["history_removed"]["dropped_messages"] == 0
+    assert tend(context, NOW + days + timedelta(hours=1))["history_removed"]["dropped_messages"] == 1
+    assert context.catalog.dropped_messages() == {}
 
 
 def test_a_step_that_cannot_be_done_is_told_and_the_others_are_done(context, read, monkeypatch):

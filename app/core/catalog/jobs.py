@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.core.catalog.attempts import DELETE, INGEST, PREREAD, fresh_job, stage
@@ -11,7 +11,7 @@ from app.core.catalog.errors import DocumentNotFound, InvalidTransition
 from app.core.catalog.models import StoredDocument, StoredVersion
 from app.core.catalog.states import DocumentState, VersionState
 from app.core.catalog.work_models import StoredJob
-from app.core.catalog.work_records import Job, JobPage, JobState
+from app.core.catalog.work_records import Job, JobPage, JobState, JobTally
 
 _COUNTED = and_(StoredJob.document_id == StoredDocument.id, StoredJob.generation == StoredDocument.generation)
 _ORDER = (JobState.RUNNING, JobState.WAITING, JobState.DEAD)
@@ -53,6 +53,25 @@ class Jobs(Database):
         with self._read() as session:
             return dict.fromkeys(JobState, 0) | {JobState(state): count for state, count in session.execute(query)}
 
+    def job_tallies(self, tenant: str) -> list[JobTally]:
+        """Jobs by task and state, only what there is."""
+        of_now = _state(self._clock())
+        since = case((StoredJob.task == _TASK, StoredJob.first_at), else_=StoredDocument.updated_at)
+        waits = and_(of_now == JobState.WAITING, StoredJob.night_only.is_not(True))
+        each = (
+            select(_TASK.label("of_task"), of_now.label("state"), case((waits, since)).label("waits_since"))
+            .select_from(StoredDocument)
+            .outerjoin(StoredJob, _COUNTED)
+            .where(StoredDocument.tenant == tenant, _IS_JOB)
+            .subquery()
+        )
+        kind = each.c.of_task, each.c.state
+        query = select(*kind, func.count(), func.min(each.c.waits_since)).group_by(*kind)
+        with self._read() as session:
+            return [
+                JobTally(task, JobState(state), jobs, oldest) for task, state, jobs, oldest in session.execute(query)
+            ]
+
     def job_of(self, tenant: str, document_id: str) -> Job | None:
         """What is to be done of a document; None: nothing."""
         query = (
@@ -82,9 +101,19 @@ class Jobs(Database):
 
 
 _IS_JOB = and_(
-    StoredDocument.state != DocumentState.PREREAD,
+    StoredDocument.state.in_([state for state in DocumentState if state is not DocumentState.PREREAD]),
     or_(StoredDocument.state != DocumentState.FAILED, StoredJob.purged_at.is_(None)),
 )
+
+
+_PENDING = exists().where(StoredVersion.document_id == StoredDocument.id, StoredVersion.state == VersionState.PENDING)
+_TASK: ColumnElement[str] = case(
+    (StoredDocument.state == DocumentState.DELETING, DELETE),
+    (and_(StoredDocument.state == DocumentState.FAILED, StoredJob.task.is_not(None)), StoredJob.task),
+    (and_(StoredDocument.state.in_([DocumentState.INDEXED, DocumentState.FAILED]), ~_PENDING), PREREAD),
+    else_=INGEST,
+)
+"""What `_task` tells of one document, told by the database of many."""
 
 
 def _state(now: datetime) -> ColumnElement[str]:

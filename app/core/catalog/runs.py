@@ -82,6 +82,17 @@ class Runs(Database):
         with self._read() as session:
             return session.scalar(query)
 
+    def last_ended_run(self, tenant: str, kind: RunKind) -> Run | None:
+        query = (
+            select(StoredRun)
+            .where(StoredRun.tenant == tenant, StoredRun.kind == kind, StoredRun.ended_at.is_not(None))
+            .order_by(StoredRun.started_at.desc())
+            .limit(1)
+        )
+        with self._read() as session:
+            run = session.scalar(query)
+            return _record(run) if run else None
+
     def runs(self, tenant: str, limit: int = 20, offset: int = 0) -> list[Run]:
         """Newest first."""
         query = (
@@ -138,6 +149,14 @@ class Runs(Database):
         """The documents that are not finished, in order."""
         with self._read() as session:
             return _left(session, run_id)
+
+    def is_to_begin(self, run_id: str, document_id: str) -> bool:
+        """Whether the document is left in the run and work on it has not begun."""
+        query = select(StoredRunDocument.begun).where(
+            StoredRunDocument.run_id == run_id, StoredRunDocument.document_id == document_id
+        )
+        with self._read() as session:
+            return session.scalar(query) is False
 
     def begin_of_run(self, run_id: str, document_id: str) -> None:
         """Put the document back to where it waits to be pre-read: of a nightly run, by nightly runs alone."""

@@ -51,6 +51,20 @@ class JobPage:
     total: int
 
 
+@dataclass(frozen=True)
+class JobTally:
+    """How many jobs of one task are in one state.
+
+    `oldest_at`: since when the one has waited that has the longest, of those that wait; what is left to the night does
+    not count. None: nothing waits.
+    """
+
+    task: str
+    state: JobState
+    jobs: int
+    oldest_at: datetime | None
+
+
 class RunKind(StrEnum):
     NIGHTLY = "nightly"
     MANUAL = "manual"

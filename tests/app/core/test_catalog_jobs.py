@@ -3,7 +3,15 @@
 import pytest
 from catalog_rig import TENANT, Clock, Library, wanted
 
-from app.core.catalog import Catalog, DocumentNotFound, DocumentState, InvalidTransition, JobState
+from app.core.catalog import (
+    Catalog,
+    DocumentNotFound,
+    DocumentState,
+    InvalidTransition,
+    JobState,
+    JobTally,
+    RunKind,
+)
 
 
 def fail(catalog: Catalog, document_id: str, code: str = "time_limit") -> None:
@@ -88,3 +96,47 @@ def test_only_what_is_dead_can_be_purged_and_only_by_its_tenant(catalog: Catalog
             catalog.purge_job(tenant, document_id)
     assert catalog.job_of("other", document.id) is None
     assert catalog.job_of(TENANT, document.id) is not None
+
+
+def test_tallies_are_those_of_the_list_and_tell_how_long_the_oldest_waits(
+    catalog: Catalog, library: Library, clock: Clock
+):
+    began = clock()
+    received, late, running, indexed, dead, purged, read_dead, deleting = (library.add(f"{n}.md") for n in "abcdefgh")
+    assert catalog.begin_attempt(received.id, "ingest", lambda _: 0)
+    for document in (indexed, read_dead):
+        library.publish(document, document.name)
+    clock.advance(100)
+    library.add(late.name, "new bytes")
+    catalog.attempt_failed(received.id, "engine_failed", "It broke off.")
+    assert catalog.claim(running.id, "worker", 600)
+    for document in (dead, purged, read_dead):
+        fail(catalog, document.id)
+    catalog.purge_job(TENANT, purged.id)
+    catalog.begin_delete(TENANT, deleting.id)
+    library.add("elsewhere.md", tenant="other")
+    clock.advance(50)
+
+    tallies = {(each.task, each.state): each for each in catalog.job_tallies(TENANT)}
+    listed = catalog.jobs(TENANT).items
+    assert {key: tally.jobs for key, tally in tallies.items()} == {
+        key: sum((job.task, job.state) == key for job in listed) for key in {(job.task, job.state) for job in listed}
+    }
+    assert tallies["ingest", JobState.WAITING].jobs == 2
+    assert {key: (clock() - tally.oldest_at).total_seconds() for key, tally in tallies.items() if tally.oldest_at} == {
+        ("ingest", JobState.WAITING): (clock() - began).total_seconds(),
+        ("preread", JobState.WAITING): (clock() - began).total_seconds(),
+        ("delete", JobState.WAITING): 50,
+    }
+
+
+def test_what_is_left_to_the_night_waits_and_is_not_late(catalog: Catalog, library: Library):
+    document = library.add("a.md")
+    library.publish(document, "One.")
+    assert catalog.claim(document.id, "worker", 60)
+    catalog.advance(document.id, "worker", DocumentState.PREREAD)
+    catalog.release(document.id, "worker")
+    run = catalog.start_run(TENANT, RunKind.NIGHTLY, [document.id], None)
+    assert run is not None
+    catalog.begin_of_run(run.id, document.id)
+    assert catalog.job_tallies(TENANT) == [JobTally("preread", JobState.WAITING, 1, None)]

@@ -1,0 +1,37 @@
+from typing import Annotated
+
+from fastapi import APIRouter
+from fastapi import Path as PathParam
+from fastapi.responses import StreamingResponse
+
+from app.web.deps import ServicesDep
+from app.web.originals import content_disposition, open_original
+from app.web.schemas.problem import Problem
+
+router = APIRouter(prefix="/documents", tags=["documents"], responses={404: {"model": Problem}})
+
+DocumentId = Annotated[str, PathParam(max_length=100, description="The document.")]
+
+_ANY_BYTES = "application/octet-stream"
+
+
+@router.get(
+    "/{document_id}/file",
+    operation_id="get_document_file",
+    summary="The document's file, byte for byte, under its name",
+    response_class=StreamingResponse,
+    responses={200: {"content": {_ANY_BYTES: {"schema": {"type": "string", "format": "binary"}}}}},
+)
+def get_document_file(document_id: DocumentId, services: ServicesDep) -> StreamingResponse:
+    """A stranger's file: browsers are to save it, whatever it says it is, and to run nothing of it."""
+    original = open_original(services, document_id)
+    return StreamingResponse(
+        original.pieces(),
+        media_type=_ANY_BYTES,
+        headers={
+            "Content-Disposition": content_disposition(original.name),
+            "Content-Length": str(original.size_bytes),
+            "Content-Security-Policy": "default-src 'none'; sandbox",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
