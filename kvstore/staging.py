@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from kvstore.atomic_file import TEMPORARY_SUFFIX, replacing
+from kvstore.atomic_file import TEMPORARY_SUFFIX, remove_abandoned, replacing, temporaries
 from kvstore.chunk_kv import ChunkKV
 from kvstore.errors import BadChunkKV, BadName, CorruptStaging
 from kvstore.identity import BlobIdentity
@@ -71,6 +71,19 @@ def read_staged(path: Path) -> tuple[BlobIdentity, ChunkKV]:
         raise CorruptStaging(f"{path.name} is not a whole capture: {error}", "Pre-read the chunk again.") from error
 
 
+def remove_staged(directory: Path, key: str) -> None:
+    """The capture of `key`, and what an engine that was killed left of one. Raises: BadName, OSError."""
+    path = staged_path(directory, key)
+    remove_abandoned(path)
+    path.unlink(missing_ok=True)
+
+
+def is_staged(directory: Path, key: str) -> bool:
+    """Whether there is a capture of `key`, whole or in part. Raises: BadName."""
+    path = staged_path(directory, key)
+    return path.exists() or bool(temporaries(path))
+
+
 def sweep_staging(directory: Path, older_than_seconds: float, now: float) -> int:
     """Delete captures and unfinished files last written before `now - older_than_seconds` (seconds since 1970).
 
@@ -112,4 +125,4 @@ def _checksum(fields: dict[str, str], tensors: Iterable[Tensor]) -> str:
     return digest.hexdigest()
 
 
-__all__ = ["read_staged", "staged_path", "sweep_staging", "write_staged"]
+__all__ = ["is_staged", "read_staged", "remove_staged", "staged_path", "sweep_staging", "write_staged"]

@@ -9,18 +9,21 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, time
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from app.core.catalog import Catalog, Document, DocumentNotFound, DocumentState, ReadingState, Run, RunKind, RunState
+from app.core.errors import PrereadError
 from app.core.settings import Settings
 from generator.errors import EngineFailed, EngineUnavailable
 from workers.attempts import Outcome, attempt
 from workers.broker import NIGHT, READING
+from workers.claim import claimed
 from workers.context import WorkerContext
 from workers.precompute import forget
 from workers.preread import SLICE_SECONDS, preread
 from workers.schedule import window_at
+from workers.sync import sync_all
 from workers.value import by_value
 
 log = logging.getLogger(__name__)
@@ -47,6 +50,19 @@ def run_of_now(catalog: Catalog, settings: Settings, now: datetime) -> Run | Non
             run = catalog.start_run(settings.tenant, RunKind.NIGHTLY, wanted, window.end)
             log.info("the nightly run has begun: %d documents, until %s", len(wanted), window.end)
     return run
+
+
+def sync_folders(run: Run, context: WorkerContext, now: datetime) -> dict[str, Any]:
+    """The first step of a nightly run, as a part of its report; what it leaves unfinished is gone on with by itself."""
+    seconds = context.settings.task_seconds / 2
+    if run.until is not None:
+        seconds = min(seconds, (run.until - now).total_seconds())
+    try:
+        reports = sync_all(context, seconds)
+    except PrereadError as error:
+        log.warning("folders are not in step: %s", error)
+        return {"synced": {"problem": error.message}}
+    return {"synced": reports} if reports else {}
 
 
 def priority_of(run: Run) -> int:
@@ -86,14 +102,28 @@ def work_on(
     if outcome is not None:
         catalog.add_to_run(run.id, document_id, outcome, 0, 0, 0)
         return True
-    if not begun:
-        if run.again:
-            forget(run.tenant, document_id, catalog=catalog, purge=context.purge)
-        catalog.begin_of_run(run.id, document_id)
+    if not begun and not _begin(run, document_id, context):
+        return True
     if run.until is not None:
         slice_seconds = min(slice_seconds, (run.until - now).total_seconds())
     slice_of_work = partial(work, document_id, context, slice_seconds=slice_seconds)
     return _slice(run, document, context, clock, slice_of_work, made_before=begun or run.again)
+
+
+def _begin(run: Run, document_id: str, context: WorkerContext) -> bool:
+    """Put the document back to be pre-read, its chunk KV forgotten where all is made again.
+
+    It is held meanwhile: of two workers that took the same document, the later would forget what the first has made.
+    False: another worker has it, or had.
+    """
+    catalog = context.catalog
+    with claimed(catalog, document_id, context.settings.lease_seconds) as claim:
+        if claim is None or not catalog.is_to_begin(run.id, document_id):
+            return False
+        if run.again:
+            forget(run.tenant, document_id, catalog=catalog, purge=context.purge)
+        catalog.begin_of_run(run.id, document_id)
+    return True
 
 
 def _without_work(document: Document, run: Run, catalog: Catalog) -> str | None:

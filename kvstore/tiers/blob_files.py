@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from kvstore.atomic_file import TEMPORARY_SUFFIX, replacing
+from kvstore.atomic_file import TEMPORARY_SUFFIX, remove_abandoned, replacing
 from kvstore.errors import BadName
 from kvstore.names import checked_key, checked_tenant
 from kvstore.tiers.base import Entry
@@ -64,8 +64,10 @@ class BlobFiles:
             os.utime(temporary, ns=(now, now))
 
     def remove(self, name: Name) -> bool:
-        """Whether it was there."""
-        return _unlink(self._path(name))
+        """Whether it was there. What a killed process left of a write goes too."""
+        path = self._path(name)
+        remove_abandoned(path)
+        return _unlink(path)
 
     def size(self, name: Name) -> int | None:
         """In bytes; also of one whose time is up."""

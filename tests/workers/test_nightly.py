@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.core.catalog import Catalog, DocumentState, RunKind, RunState
+from app.core.catalog import Catalog, DocumentState, ReadingState, RunKind, RunState
 from workers.ingest import ingest
-from workers.nightly import run_of_now, work_on
+from workers.nightly import run_of_now, sync_folders, work_on
 from workers.precompute import read_missed, start_by_hand
 from workers.preread import preread
 from workers.upkeep import reconcile
+from workers.work import Work
 
 TENANT = "default"
 MIDNIGHT = datetime(2026, 6, 2, tzinfo=UTC)
@@ -223,6 +224,33 @@ def test_by_hand_everything_can_be_made_again_at_any_time_and_none_is_forgotten_
     assert (ended.state, ended.done, ended.skipped) == (RunState.DONE, 3, 0)
 
 
+def test_of_two_workers_that_take_the_same_document_none_forgets_what_the_other_makes(
+    context, night, documents, monkeypatch
+):
+    start_by_hand(TENANT, documents[0].id, again=True, catalog=context.catalog, waker=context.waker, lanes=2)
+    run = context.catalog.open_run(TENANT)
+    taken = context.catalog.next_of_run(run.id)
+
+    def another_worker(_ids=None):
+        context.engine.before.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(context.catalog, "next_of_run", lambda _run_id: taken)
+            assert work_on(run, context, night(), clock=iter(range(9)).__next__)
+
+    context.engine.before.append(another_worker)
+    to_the_end(context, night)
+    assert not context.engine.before, "the other worker came in the middle"
+    made = len(context.engine.captured)
+    another_worker()
+    assert len(context.engine.captured) == made
+    assert context.catalog.runs(TENANT)[0].done == 1
+    version = context.catalog.get_document(TENANT, documents[0].id).current_version_id
+    hashes = {chunk.ids_hash for chunk in context.catalog.chunks_of(version)}
+    readings = context.catalog.readings(TENANT, hashes)
+    assert {reading.ids_hash for reading in readings if reading.state is ReadingState.READY} == hashes
+    assert context.store.contains(TENANT, [reading.key for reading in readings]) == {each.key for each in readings}
+
+
 def test_a_run_whose_workers_were_killed_goes_on_when_their_claims_have_run_out(context, night, documents):
     evict(context, documents[2])
     run = run_of_now(context.catalog, context.settings, night())
@@ -237,3 +265,18 @@ def test_a_run_whose_workers_were_killed_goes_on_when_their_claims_have_run_out(
     to_the_end(context, night)
     assert context.catalog.runs(TENANT)[0].state is RunState.DONE
     assert state(context, documents[2]) is DocumentState.PREREAD
+
+
+def test_a_night_begins_with_the_folders_and_reports_them(context, night, tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.md").write_text("Trains leave at nine.")
+    run = run_of_now(context.catalog, context.settings, night())
+    assert sync_folders(run, context, night()) == {}, "none is named"
+    settings = context.settings.model_copy(update={"sync_folders": f"docs={tmp_path / 'folder'}"})
+    monkeypatch.setattr("workers.work.tend", lambda *_: {"verified": {}})
+    monkeypatch.setattr("workers.work.datetime", type("Now", (), {"now": staticmethod(lambda _zone: night())}))
+    Work(replace(context, settings=settings)).run()
+    (run,) = context.catalog.runs(TENANT)
+    assert list(run.tended) == ["synced", "verified"]
+    assert run.tended["synced"]["docs"]["added"] == 1
+    assert [document.name for document in context.catalog.list_documents(TENANT).items] == ["docs/a.md"]
