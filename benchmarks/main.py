@@ -6,7 +6,9 @@ from benchmarks.beside import beside
 from benchmarks.chunking import chunking
 from benchmarks.codec.command import codec
 from benchmarks.gate import gate
+from benchmarks.interference import interference
 from benchmarks.lab.command import lab
+from benchmarks.library.command import library
 from benchmarks.preread import preread
 from benchmarks.quality import quality
 from benchmarks.retrieval import retrieval
@@ -22,9 +24,11 @@ bench.command()(gate)
 bench.command()(codec)
 bench.command()(preread)
 bench.command()(beside)
+bench.command()(interference)
 bench.command()(soak)
 bench.command()(streaming)
 bench.command()(store)
+bench.command()(library)
 bench.command()(chunking)
 bench.command()(retrieval)
 bench.command()(lab)

@@ -65,6 +65,13 @@ def run() -> None:
     _work().run()
 
 
+@shared_task(name="sync")
+@within_time
+def sync() -> None:
+    """A slice of the sync that waits longest."""
+    _work().sync()
+
+
 @shared_task(name="reconcile")
 @within_time
 def reconcile() -> None:

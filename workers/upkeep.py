@@ -9,6 +9,7 @@ from app.core.errors import SetupError, Unavailable
 from kvstore.staging import sweep_staging
 from workers.context import WorkerContext
 from workers.deletion import finish_deletion
+from workers.labelling import tell_index
 from workers.nightly import priority_of, run_of_now
 from workers.tombstones import purge_again
 
@@ -18,10 +19,11 @@ _LEFTOVER_SECONDS = 3600
 
 
 def reconcile(context: WorkerContext, queued: Collection[tuple[str, str]], now: datetime) -> int:
-    """Finish deletions, work off tombstones and wake workers for what was forgotten; returns for how many documents.
+    """Finish deletions, tell the index of labels, work off tombstones and wake workers for what was forgotten.
 
-    `queued` are the (task, document id) that wait in the queue already: whatever waits there for a worker that is busy
-    is starved, not stuck, and repeating it would make the queue grow. What a try has just failed for has its pause.
+    Returns for how many documents workers were woken. `queued` are the (task, document id) that wait in the queue
+    already: whatever waits there for a worker that is busy is starved, not stuck, and repeating it would make the queue
+    grow. What a try has just failed for has its pause.
     """
     woken = 0
     not_yet = context.catalog.waiting_for_their_time(now)
@@ -41,6 +43,9 @@ def reconcile(context: WorkerContext, queued: Collection[tuple[str, str]], now: 
     run = run_of_now(context.catalog, context.settings, now)
     if run is not None and ("run", "") not in queued:
         context.waker.wake_run(priority_of(run))
+    if context.catalog.has_waiting_sync(context.settings.tenant) and ("sync", "") not in queued:
+        context.waker.wake_sync()
+    tell_index(context.catalog, context.index)
     purge_again(context, now)
     sweep_staging(context.settings.effective_staging_dir, _LEFTOVER_SECONDS, now.timestamp())
     context.files.sweep(_LEFTOVER_SECONDS, now.timestamp())

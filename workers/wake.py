@@ -4,6 +4,7 @@ import logging
 
 from celery import Celery
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from app.core.errors import Unavailable
 from workers.broker import EXPIRES_SECONDS, MISS, NIGHT, READING, UPLOAD
@@ -41,6 +42,10 @@ class Waker:
         """For the next document of the run that is open."""
         return self._send("run", [], priority)
 
+    def wake_sync(self) -> bool:
+        """For the syncs of folders that wait."""
+        return self._send("sync", [], UPLOAD)
+
     def check(self) -> None:
         """Raises `QueueUnavailable` when the broker does not answer."""
         try:
@@ -50,10 +55,11 @@ class Waker:
             raise QueueUnavailable(f"The queue does not answer: {error}", "Is Redis running?") from error
 
     def workers(self) -> int:
-        """How many workers answer within a second; the first answer ends the wait."""
+        """How many workers answer within a second; the first answer ends the wait. None do where the broker is away."""
         try:
             return len(self._celery.control.ping(timeout=1.0, limit=1) or ())
-        except OperationalError:
+        except (OperationalError, RedisError, OSError) as error:  # the latter two where it goes away meanwhile
+            log.debug("no worker could be asked: %s", error)
             return 0
 
     def _send(self, task: str, args: list[str], priority: int) -> bool:

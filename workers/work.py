@@ -16,6 +16,7 @@ from workers.deletion import finish_deletion_of
 from workers.ingest import ingest
 from workers.orphans import Orphans
 from workers.preread import preread
+from workers.sync import sync_next
 from workers.tending import tend
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ class Work:
         if run is None:
             return
         if context.catalog.take_tending(run.id, hard_limit_seconds(context.settings)):
-            context.catalog.tended(run.id, tend(context, now))
+            context.catalog.tended(run.id, nightly.sync_folders(run, context, now) | tend(context, now))
         try:
             more = nightly.work_on(run, context, datetime.now(UTC), clock=time.monotonic)
         except (Unavailable, SetupError) as error:
@@ -60,6 +61,16 @@ class Work:
             return
         if more:
             context.waker.wake_run(nightly.priority_of(run))
+
+    def sync(self) -> None:
+        """A slice of the sync that waits longest; the next one comes behind what else was uploaded."""
+        try:
+            more = sync_next(self.context)
+        except Unavailable as error:
+            log.warning("the sync waits: %s", error)
+            return
+        if more and self.context.catalog.has_waiting_sync(self.context.settings.tenant):
+            self.context.waker.wake_sync()
 
     def reconcile(self, queued: Collection[tuple[str, str]]) -> None:
         upkeep.reconcile(self.context, queued, datetime.now(UTC))

@@ -1,6 +1,8 @@
-"""`preread add`: send files, then wait until they are pre-read."""
+"""`preread add`: send files and URLs, then wait until they are pre-read."""
 
+import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,33 +13,38 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from app.cli.client import ApiClient
 from app.cli.console import out
 from app.cli.errors import NothingToAdd
+from app.core.folder_files import SUFFIXES, is_document
 from app.core.settings import get_settings
 from app.web.schemas.documents import DocumentOut
 
-SUFFIXES = frozenset(
-    {
-        ".pdf", ".docx", ".pptx", ".xlsx", ".epub", ".eml", ".html", ".htm", ".xhtml", ".md", ".markdown", ".mdown",
-        ".mkd", ".rst", ".rest", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt", ".text",
-    }
-)  # fmt: skip
 _FINAL = frozenset({"preread", "failed"})
 _PAUSE_SECONDS = 0.5
+_URL = re.compile(r"https?://", re.IGNORECASE)
 
 
 def add(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Files, or folders to search.", exists=True)],
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return as soon as the files are sent.")] = False,
+    sources: Annotated[
+        list[str], typer.Argument(metavar="PATH_OR_URL…", help="Files, folders to search, or http(s) URLs.")
+    ],
+    collection: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Put them into this collection; may be repeated.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Give them this tag; may be repeated.")] = None,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return as soon as everything is sent.")] = False,
 ) -> None:
     """Add documents: PDF, Word, PowerPoint, Excel, HTML, Markdown, reStructuredText, CSV, JSON, e-mail, EPUB, text."""
+    urls = [source for source in sources if _URL.match(source)]
+    paths = [_path(source) for source in sources if not _URL.match(source)]
     with ApiClient.from_settings(get_settings()) as client:
-        documents = add_files(client, files_to_add(paths))
-        if no_wait:
-            return
-        failed = [document for document in wait_until_read(client, documents) if document.state == "failed"]
+        documents = add_files(client, files_to_add(paths), collection or [], tag or []) if paths else []
+        fetched, refused = add_urls(client, urls, collection or [], tag or []) if urls else ([], 0)
+        documents += fetched
+        waited = [] if no_wait else wait_until_read(client, documents)
+    failed = [document for document in waited if document.state == "failed"]
     for document in failed:
         reason = document.failure.message if document.failure else "no reason given"
         out.print(f"[red]failed[/red] {escape(document.name)}: {escape(reason)}")
-    if failed:
+    if failed or refused:
         raise typer.Exit(1)
 
 
@@ -54,8 +61,7 @@ def files_to_add(paths: list[Path]) -> list[tuple[Path, str]]:
             continue
         for file in sorted(path.rglob("*")):
             name = file.relative_to(path)
-            hidden = any(part.startswith(".") for part in name.parts)
-            if file.is_file() and file.suffix.lower() in SUFFIXES and not hidden:
+            if file.is_file() and is_document(name):
                 found.append((file, name.as_posix()))
     if not found:
         raise NothingToAdd(
@@ -65,13 +71,31 @@ def files_to_add(paths: list[Path]) -> list[tuple[Path, str]]:
     return found
 
 
-def add_files(client: ApiClient, files: list[tuple[Path, str]]) -> list[DocumentOut]:
+def add_files(
+    client: ApiClient, files: list[tuple[Path, str]], collections: Sequence[str] = (), tags: Sequence[str] = ()
+) -> list[DocumentOut]:
     documents = []
     for path, name in files:
-        added = client.add(path, name)
+        added = client.add(path, name, collections, tags)
         documents.append(added.document)
-        out.print(f"{'added' if added.created else 'known'}  {added.document.id}  {escape(name)}")
+        _say(added.document, name, created=added.created)
     return documents
+
+
+def add_urls(
+    client: ApiClient, urls: list[str], collections: Sequence[str], tags: Sequence[str]
+) -> tuple[list[DocumentOut], int]:
+    """The documents, and how many URLs became none."""
+    documents = []
+    refused = 0
+    for item in client.add_urls(urls, collections, tags):
+        if item.document is not None:
+            documents.append(item.document)
+            _say(item.document, item.url, created=item.created)
+        elif item.error is not None:
+            refused += 1
+            out.print(f"[red]refused[/red] {escape(item.url)}: {escape(f'{item.error.detail} {item.error.hint}')}")
+    return documents, refused
 
 
 def wait_until_read(client: ApiClient, documents: list[DocumentOut]) -> list[DocumentOut]:
@@ -87,6 +111,17 @@ def wait_until_read(client: ApiClient, documents: list[DocumentOut]) -> list[Doc
                 latest[document.id] = client.document(document.id)
         progress.update(bar, completed=len(latest), detail=_detail(list(latest.values())))
     return list(latest.values())
+
+
+def _path(source: str) -> Path:
+    path = Path(source)
+    if not path.exists():
+        raise typer.BadParameter(f"Path '{source}' does not exist.", param_hint="PATH_OR_URL…")
+    return path
+
+
+def _say(document: DocumentOut, name: str, *, created: bool) -> None:
+    out.print(f"{'added' if created else 'known'}  {document.id}  {escape(name)}")
 
 
 def _detail(documents: list[DocumentOut]) -> str:

@@ -1,6 +1,6 @@
 """What the commands ask of the web process."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -13,10 +13,13 @@ from app.core.settings import Settings
 from app.web.schemas.ask import AnswerOut
 from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, DocumentVectors
 from app.web.schemas.jobs import JobOut, JobPageOut, RunOut, RunPageOut
+from app.web.schemas.syncs import SyncListOut, SyncOut
 from app.web.schemas.system import CacheReport, PrecomputeOut, Readiness, StatusOut
+from app.web.schemas.urls import UrlAdded, UrlsAdded
 
 _TIMEOUT = httpx.Timeout(600.0, connect=5.0)
 _PAGE = 200
+_URLS_AT_ONCE = 10  # so that one request does not last as long as many slow hosts do
 
 
 class ApiClient:
@@ -39,22 +42,35 @@ class ApiClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def add(self, path: Path, name: str) -> DocumentAdded:
+    def add(self, path: Path, name: str, collections: Sequence[str] = (), tags: Sequence[str] = ()) -> DocumentAdded:
+        labels = {"collections": list(collections), "tags": list(tags)}
         with path.open("rb") as file:
-            return DocumentAdded.model_validate(self._call("POST", "/documents", files={"file": (name, file)}))
+            body = self._call("POST", "/documents", files={"file": (name, file)}, data=labels)
+        return DocumentAdded.model_validate(body)
+
+    def add_urls(
+        self, urls: Sequence[str], collections: Sequence[str] = (), tags: Sequence[str] = ()
+    ) -> list[UrlAdded]:
+        """One result for each URL, in their order, however many."""
+        added: list[UrlAdded] = []
+        for start in range(0, len(urls), _URLS_AT_ONCE):
+            some = list(urls[start : start + _URLS_AT_ONCE])
+            wanted = {"urls": some, "collections": list(collections), "tags": list(tags)}
+            added += UrlsAdded.model_validate(self._call("POST", "/documents/urls", json=wanted)).items
+        return added
 
     def document(self, document_id: str) -> DocumentOut:
         return DocumentOut.model_validate(self._call("GET", f"/documents/{document_id}"))
 
-    def documents(self) -> Iterator[DocumentOut]:
-        """All of them, page by page."""
-        offset = 0
+    def documents(self, chosen: Mapping[str, str] | None = None) -> Iterator[DocumentOut]:
+        """All of them, page by page, or those that fit: `q`, `state`, `collection`, `tag`."""
+        after: str | None = None
         while True:
-            body = self._call("GET", "/documents", params={"limit": _PAGE, "offset": offset})
-            page = DocumentPage.model_validate(body)
+            params = {"limit": _PAGE, **(chosen or {}), **({"after": after} if after else {})}
+            page = DocumentPage.model_validate(self._call("GET", "/documents", params=params))
             yield from page.items
-            offset += len(page.items)
-            if not page.items or offset >= page.total:
+            after = page.following
+            if after is None:
                 return
 
     def vectors(self, document_id: str) -> int:
@@ -63,6 +79,13 @@ class ApiClient:
 
     def delete(self, document_id: str) -> None:
         self._call("DELETE", f"/documents/{document_id}")
+
+    def start_sync(self, folder: str | None, *, dry_run: bool, remove_many: bool) -> list[SyncOut]:
+        wanted = {"folder": folder, "dry_run": dry_run, "remove_many": remove_many}
+        return SyncListOut.model_validate(self._call("POST", "/sync", json=wanted)).items
+
+    def sync(self, sync_id: str) -> SyncOut:
+        return SyncOut.model_validate(self._call("GET", f"/sync/{quote(sync_id, safe='')}"))
 
     def ask(self, body: dict[str, Any]) -> AnswerOut:
         return AnswerOut.model_validate(self._call("POST", "/ask", json={**body, "stream": False}))

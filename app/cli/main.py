@@ -20,6 +20,7 @@ from app.cli.ls import ls
 from app.cli.precompute import precompute
 from app.cli.rm import rm
 from app.cli.status import status
+from app.cli.sync import sync
 from app.cli.up import up
 from app.cli.verify import verify
 from app.cli.web import web
@@ -33,7 +34,7 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (up, add, ls, rm, ask, precompute, jobs, status, doctor, verify, calibrate, demo):
+for command in (up, add, ls, rm, sync, ask, precompute, jobs, status, doctor, verify, calibrate, demo):
     cli.command()(command)
 cli.command(context_settings=PASS_ON)(bench)
 for process in (engine, web, worker, beat):

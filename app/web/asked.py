@@ -10,6 +10,7 @@ from app.core.errors import BadInput, Conflict
 from app.core.ids import new_id
 from app.web.lookups import Lookups
 from app.web.schemas.ask import AskRequest, CacheMode
+from app.web.scope import scope_of
 from app.web.services import Services
 from generator.conditioning import Conditioning
 from generator.engine import EngineStatus, Sampling
@@ -62,7 +63,7 @@ class Preparing:
     async def prepare(self, ask: AskRequest) -> Asked:
         """Retrieve passages and assemble the prompt.
 
-        Raises BadPolicy, ContradictoryCache, QuestionTooLong, CacheIncomplete, EngineUnavailable.
+        Raises BadLabel, BadPolicy, ContradictoryCache, QuestionTooLong, CacheIncomplete, EngineUnavailable.
         """
         return await run_in_threadpool(self._prepare, ask, time.perf_counter())
 
@@ -72,7 +73,7 @@ class Preparing:
         began = time.perf_counter()
         passages = tuple(
             self._services.retriever.retrieve(
-                settings.tenant, ask.question, settings.top_k, settings.min_score, ask.scope.document_ids
+                settings.tenant, ask.question, settings.top_k, settings.min_score, scope_of(ask.scope)
             )
         )
         retrieval_ms = 1000 * (time.perf_counter() - began)

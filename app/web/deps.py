@@ -4,14 +4,18 @@ import hmac
 from typing import Annotated
 
 from fastapi import Depends, Header, Query
+from fastapi import Path as PathParam
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
+from app.core.catalog import DocumentFilter, DocumentState
 from app.web.answering import Answering
 from app.web.jobs import Jobs
 from app.web.library import Library
 from app.web.services import Services
+from app.web.syncs import Syncs
 from app.web.system import System
+from app.web.url_list import UrlList
 from retrieval.index_wire import SECRET_HEADER
 
 
@@ -32,12 +36,29 @@ def get_library(services: ServicesDep) -> Library:
     return Library(services)
 
 
+def get_url_list(services: ServicesDep) -> UrlList:
+    return UrlList(services)
+
+
+def get_syncs(services: ServicesDep) -> Syncs:
+    return Syncs(services)
+
+
 def get_system(services: ServicesDep) -> System:
     return System(services)
 
 
 def get_jobs(services: ServicesDep) -> Jobs:
     return Jobs(services)
+
+
+def get_document_filter(
+    q: Annotated[str, Query(max_length=200, description="Part of the name or title.")] = "",
+    state: Annotated[DocumentState | None, Query(description="Only documents in this state.")] = None,
+    collection: Annotated[str | None, Query(max_length=200, description="Only documents in this collection.")] = None,
+    tag: Annotated[str | None, Query(max_length=200, description="Only documents with this tag.")] = None,
+) -> DocumentFilter:
+    return DocumentFilter(q, state, collection, tag)
 
 
 def require_internal_secret(
@@ -52,7 +73,13 @@ def require_internal_secret(
 AnsweringDep = Annotated[Answering, Depends(get_answering)]
 JobsDep = Annotated[Jobs, Depends(get_jobs)]
 LibraryDep = Annotated[Library, Depends(get_library)]
+SyncsDep = Annotated[Syncs, Depends(get_syncs)]
 SystemDep = Annotated[System, Depends(get_system)]
+UrlListDep = Annotated[UrlList, Depends(get_url_list)]
+DocumentId = Annotated[str, PathParam(max_length=100, description="The document.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="Most entries in one page.")]
 Offset = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]
-Search = Annotated[str, Query(max_length=200, description="Part of the name or title.")]
+DocumentFilterDep = Annotated[DocumentFilter, Depends(get_document_filter)]
+After = Annotated[
+    str | None, Query(max_length=200, description="What the page before named as `following`; `offset` counts from it.")
+]

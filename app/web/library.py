@@ -1,20 +1,16 @@
 """Documents as the API handles them. Blocking: routes call it in a thread."""
 
-import mimetypes
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import BinaryIO
 
-from app.core.catalog import DocumentNotFound, DocumentRow, DocumentState
-from app.core.errors import BadInput
+from app.core.catalog import DocumentFilter, DocumentNotFound, DocumentRow, DocumentState, LabelKind
 from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, FailureOut
+from app.web.schemas.labels import LabelOut, LabelsIn
 from app.web.services import Services
+from workers.adding import Adding
 from workers.deletion import delete_document
-
-_LONGEST_NAME = 1000
-
-
-class BadName(BadInput):
-    code = "bad_name"
+from workers.labelling import tell_index
 
 
 class Library:
@@ -23,31 +19,41 @@ class Library:
         self._catalog = services.catalog
         self._tenant = services.settings.tenant
 
-    def add(self, name: str, source: BinaryIO) -> DocumentAdded:
-        """Store a file and have it ingested. The same bytes again: the document that has them, woken if it failed."""
-        if not name.strip() or len(name) > _LONGEST_NAME:
-            raise BadName(f"A document needs a name of at most {_LONGEST_NAME} characters.")
-        files = self._services.files
-        incoming = files.receive(source, self._services.settings.max_upload_bytes)
-        try:
-            media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
-            document, created = self._catalog.add_document(
-                self._tenant, name, incoming.sha256, media_type, incoming.size_bytes
-            )
-            if not files.has(self._tenant, document.id, incoming.sha256):
-                files.keep(incoming, self._tenant, document.id)
-        finally:
-            files.discard(incoming)
-        if document.state is DocumentState.FAILED:
-            self._catalog.retry(document.id)
-        self._services.waker.wake_ingest(document.id)
+    def add(
+        self,
+        name: str,
+        source: BinaryIO,
+        collections: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        media_type: str | None = None,
+    ) -> DocumentAdded:
+        """Store a file and have it ingested. The same bytes again: the document that has them, woken if it failed.
+
+        The document gets these labels besides those it has. Raises: what `Adding.add` raises.
+        """
+        services, settings = self._services, self._services.settings
+        adding = Adding(self._catalog, services.files, services.waker, self._tenant, settings.max_upload_bytes)
+        document, created = adding.add(name, source, collections, tags, media_type)
+        tell_index(self._catalog, services.index, document.id)
         return DocumentAdded(document=self.get(document.id), created=created)
 
-    def page(self, limit: int, offset: int, query: str) -> DocumentPage:
+    def page(self, limit: int, offset: int, chosen: DocumentFilter, after: str | None) -> DocumentPage:
+        """Raises BadCursor, BadLabel."""
         table = self._catalog.document_table(
-            self._tenant, limit, offset, query, counted=self._services.counted_readings
+            self._tenant, limit, offset, chosen, after, counted=self._services.counted_readings
         )
-        return DocumentPage(items=[document_out(row) for row in table.rows], total=table.total)
+        items = [document_out(row) for row in table.rows]
+        return DocumentPage(items=items, total=table.total, following=table.following)
+
+    def label(self, document_id: str, labels: LabelsIn) -> DocumentOut:
+        """The index knows of it when this returns, or as soon as it answers. Raises DocumentNotFound, TooManyLabels."""
+        self._catalog.set_labels(self._tenant, document_id, labels.collections, labels.tags)
+        tell_index(self._catalog, self._services.index, document_id)
+        return self.get(document_id)
+
+    def labels(self, kind: LabelKind) -> list[LabelOut]:
+        counts = self._catalog.label_counts(self._tenant, kind)
+        return [LabelOut(label=each.label, documents=each.documents) for each in counts]
 
     def get(self, document_id: str) -> DocumentOut:
         """Raises DocumentNotFound, also for one that is being deleted."""
@@ -103,4 +109,6 @@ def document_out(row: DocumentRow) -> DocumentOut:
         tokens=row.tokens,
         created_at=document.created_at,
         updated_at=document.updated_at,
+        collections=list(document.collections),
+        tags=list(document.tags),
     )

@@ -11,7 +11,7 @@ from app.core.settings import Settings, get_settings
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
 from app.web.problems import install_problems
-from app.web.routes import admin, ask, documents, health, internal, jobs, metrics, status
+from app.web.routes import admin, ask, documents, files, health, internal, jobs, labels, metrics, status, syncs
 from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
 
@@ -42,7 +42,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_problems(app)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
-    for module in (ask, documents, health, status, admin, jobs, metrics, internal):
+    for module in (ask, documents, files, labels, syncs, health, status, admin, jobs, metrics, internal):
         app.include_router(module.router)
     add_pages(app)
     return app

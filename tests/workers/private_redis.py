@@ -54,6 +54,7 @@ def start_celery(settings: Settings, folder: Path, *arguments: str) -> subproces
             "PREREAD_RETRY_SECONDS": str(settings.retry_seconds),
             "PREREAD_LEASE_SECONDS": str(settings.lease_seconds),
             "PREREAD_CHUNK_TOKENS": str(settings.chunk_tokens),
+            "PREREAD_SYNC_FOLDERS": settings.sync_folders,
         },
     )
 

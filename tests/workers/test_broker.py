@@ -2,9 +2,12 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from mortal_redis import MortalRedis
 from private_redis import celery_process, private_redis, wait_until
+from redis import Redis
 
 from app.core.settings import Settings
 from workers.broker import MISS, make_celery, queued
@@ -69,6 +72,29 @@ def test_a_dead_broker_is_told_quickly_and_raises_nothing(tmp_path):
     with pytest.raises(QueueUnavailable):
         waker.check()
     assert time.monotonic() - began < 15
+
+
+def test_a_broker_that_dies_while_workers_are_asked_for_or_between_two_questions_raises_nothing(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("r")
+    redis = MortalRedis(folder)
+    waker = Waker(make_celery(Settings(state_dir=folder, redis_url=f"redis+socket://{folder}/kv.sock")))
+
+    def somebody_waits():
+        with Redis(unix_socket_path=f"{folder}/kv.sock") as client:
+            return client.info("clients")["blocked_clients"]
+
+    with ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(waker.workers)
+        wait_until(somebody_waits, "the answer of a worker is waited for")
+        redis.kill()
+        assert asked.result() == 0
+    redis.start()
+    assert waker.workers() == 0
+    redis.kill()
+    redis.start()
+    assert waker.workers() == 0
+    assert waker.wake_ingest("doc_1")
+    redis.kill()
 
 
 def test_a_real_worker_takes_misses_before_uploads_before_the_night_and_answers_pings(settings, tmp_path):

@@ -52,6 +52,23 @@ def test_removing_a_document_removes_all_of_its_files_and_only_those(files, tmp_
     assert {path.parent.name for path in everything(tmp_path)} == {"doc_2"}
 
 
+def test_a_deletion_that_was_killed_while_it_removed_files_is_finished_by_the_next(files, tmp_path, monkeypatch):
+    for document in ("doc_1", "doc_2"):
+        files.keep_text("default", document, "aa", "text")
+
+    def killed(_path):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            files.remove_document("default", "doc_1")
+    assert files.count("default", "doc_1") == 1, "a proof of the deletion sees it"
+    files.remove_document("default", "doc_1")
+    assert files.count("default", "doc_1") == 0
+    assert {path.parent.name for path in everything(tmp_path)} == {"doc_2"}
+
+
 def test_removing_a_version_keeps_the_others(files):
     for digest in ("aa", "bb"):
         files.keep_text("default", "doc_1", digest, digest)

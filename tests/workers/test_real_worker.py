@@ -28,6 +28,7 @@ def settings(tmp_path, tmp_path_factory):
             redis_url=f"redis+socket://{path}",
             internal_secret="secret-of-this-test",
             reconcile_seconds=1,
+            sync_folders=f"docs={tmp_path / 'folder'}",
         )
 
 
@@ -68,3 +69,26 @@ def test_an_upload_answers_questions_after_a_real_worker_has_ingested_it(client,
         wait_until(lambda: state(client, after) == "indexed", "the second document is indexed")
         assert client.delete(f"/documents/{before}").status_code == 204
     assert [item["id"] for item in client.get("/documents").json()["items"]] == [after]
+
+
+def test_a_folder_is_kept_in_step_by_a_real_worker(client, settings, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "harbour.md").write_text(PAGE)
+
+    def sync():
+        (wanted,) = client.post("/sync", json={"folder": "docs"}).json()["items"]
+        path = f"/sync/{wanted['id']}"
+        wait_until(lambda: client.get(path).json()["ended_at"], "the sync has ended")
+        return client.get(path).json()["report"]
+
+    with celery_process(settings, tmp_path, *WORKER):
+        assert sync()["added"] == 1
+        (document,) = client.get("/documents", params={"collection": "docs"}).json()["items"]
+        assert document["name"] == "docs/harbour.md"
+        wait_until(lambda: state(client, document["id"]) == "indexed", "it answers questions")
+        (folder / "pier.md").write_text(PAGE.replace("harbour", "pier"))
+        (folder / "harbour.md").unlink()
+        report = sync()
+        assert (report["added"], report["removed"]) == (1, 1)
+    assert [item["name"] for item in client.get("/documents").json()["items"]] == ["docs/pier.md"]

@@ -2,16 +2,22 @@
 
 from app.core.catalog.catalog import Catalog
 from app.core.catalog.errors import (
+    BadCursor,
+    BadLabel,
     ClaimLost,
     DatabaseUnavailable,
     DocumentGone,
     DocumentNotFound,
     InvalidTransition,
     SchemaError,
+    TooManyLabels,
     UnstorableText,
     VersionRetired,
     WorkRefused,
 )
+from app.core.catalog.label import LabelKind, labels_from
+from app.core.catalog.library_records import LabelCount, PendingLabels, Sync, SyncedFile
+from app.core.catalog.listing import EVERYTHING, DocumentFilter
 from app.core.catalog.records import (
     ChunkCounts,
     ChunkRecord,
@@ -32,11 +38,15 @@ from app.core.catalog.records import (
     WantedReading,
 )
 from app.core.catalog.states import DocumentState, Gone, ReadingState, VersionState
-from app.core.catalog.work_records import Asked, Attempt, Job, JobPage, JobState, Run, RunKind, RunState
+from app.core.catalog.synced import Taken
+from app.core.catalog.work_records import Asked, Attempt, Job, JobPage, JobState, JobTally, Run, RunKind, RunState
 
 __all__ = [
+    "EVERYTHING",
     "Asked",
     "Attempt",
+    "BadCursor",
+    "BadLabel",
     "Catalog",
     "ChunkCounts",
     "ChunkRecord",
@@ -44,6 +54,7 @@ __all__ = [
     "CountedReadings",
     "DatabaseUnavailable",
     "Document",
+    "DocumentFilter",
     "DocumentGone",
     "DocumentNotFound",
     "DocumentPage",
@@ -55,10 +66,14 @@ __all__ = [
     "Job",
     "JobPage",
     "JobState",
+    "JobTally",
     "KvAtRest",
+    "LabelCount",
+    "LabelKind",
     "LookupCount",
     "LookupTotals",
     "NewChunk",
+    "PendingLabels",
     "ReadingRecord",
     "ReadingState",
     "Reuse",
@@ -67,11 +82,16 @@ __all__ = [
     "RunState",
     "Saving",
     "SchemaError",
+    "Sync",
+    "SyncedFile",
+    "Taken",
     "Tombstone",
+    "TooManyLabels",
     "UnstorableText",
     "Version",
     "VersionRetired",
     "VersionState",
     "WantedReading",
     "WorkRefused",
+    "labels_from",
 ]

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, Select, delete, insert, select
+from sqlalchemy import ColumnElement, Row, Select, delete, exists, insert, select
 
 from app.core.catalog.batches import batches
 from app.core.catalog.database import Database
+from app.core.catalog.label import LabelKind
+from app.core.catalog.library_models import StoredLabel
 from app.core.catalog.models import StoredChunk, StoredDocument, StoredVersion
 from app.core.catalog.records import ChunkRecord, NewChunk
 from app.core.catalog.states import VersionState
@@ -42,12 +44,29 @@ class Chunks(Database):
             query = _SELECT.where(StoredChunk.version_id == version_id).order_by(StoredChunk.ordinal)
             return [_named(row) for row in session.execute(query)]
 
-    def chunks_by_id(self, tenant: str, ids: Sequence[str]) -> list[ChunkRecord]:
+    def chunks_by_id(
+        self,
+        tenant: str,
+        ids: Sequence[str],
+        *,
+        document_ids: Sequence[str] | None = None,
+        collections: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> list[ChunkRecord]:
         """Those of the chunks that answer questions now, in the order of `ids`.
 
         Left out: unknown ids, other tenants' chunks, chunks of versions that are not current, and of documents that
-        are being deleted.
+        are being deleted. So are those of documents that are not among `document_ids`, or that have none of these
+        collections or tags now; None: that does not matter, an empty list: nothing is left.
         """
+        within: list[ColumnElement[bool]] = []
+        if document_ids is not None:
+            within.append(StoredChunk.document_id.in_(document_ids))
+        within += [
+            _has_one_of(kind, labels)
+            for kind, labels in ((LabelKind.COLLECTION, collections), (LabelKind.TAG, tags))
+            if labels is not None
+        ]
         found: dict[str, ChunkRecord] = {}
         with self._read() as session:
             for batch in batches(ids):
@@ -55,6 +74,7 @@ class Chunks(Database):
                     StoredChunk.tenant == tenant,
                     StoredChunk.id.in_(batch),
                     StoredVersion.state == VersionState.CURRENT,
+                    *within,
                 )
                 found |= {row[0].id: _named(row) for row in session.execute(query)}
         return [found[chunk_id] for chunk_id in dict.fromkeys(ids) if chunk_id in found]
@@ -82,6 +102,12 @@ class Chunks(Database):
 _SELECT: Select[StoredChunk, str, str] = select(StoredChunk, StoredDocument.name, StoredDocument.title).join(
     StoredDocument, StoredDocument.id == StoredChunk.document_id
 )
+
+
+def _has_one_of(kind: LabelKind, labels: Sequence[str]) -> ColumnElement[bool]:
+    return exists().where(
+        StoredLabel.document_id == StoredChunk.document_id, StoredLabel.kind == kind, StoredLabel.label.in_(labels)
+    )
 
 
 def _row(chunk: NewChunk, version: StoredVersion) -> dict[str, Any]:

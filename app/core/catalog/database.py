@@ -98,7 +98,6 @@ def _make_folder(folder: Path) -> None:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     # The driver's own BEGIN comes late, and not before DDL; transactions are begun by `_begin_sqlite` instead.
     connection.isolation_level = None
-    connection.create_function("lower", 1, _lower, deterministic=True)
     connection.execute("PRAGMA foreign_keys=ON")
     _use_wal(connection)
 
@@ -115,11 +114,6 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             sleep(0.01)
         else:
             return
-
-
-def _lower(value: str | None) -> str | None:
-    # SQLite's own knows ASCII only.
-    return None if value is None else value.lower()
 
 
 def _begin_sqlite(connection: Connection) -> None:

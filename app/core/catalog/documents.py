@@ -1,13 +1,16 @@
-"""Documents: added, listed, retried, deleted."""
+"""Documents: added, listed, renamed, retried, deleted."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.orm import Session
 
 from app.core.catalog.database import Database, lock_name
 from app.core.catalog.errors import DocumentGone, DocumentNotFound, InvalidTransition
+from app.core.catalog.label import LabelKind, labels_from
+from app.core.catalog.labels import add_labels, drop_labels, labels_by_document
+from app.core.catalog.listing import EVERYTHING, DocumentFilter, page_of_documents
 from app.core.catalog.models import StoredDocument, StoredVersion
 from app.core.catalog.records import Document, DocumentPage
 from app.core.catalog.states import DocumentState, VersionState
@@ -17,42 +20,36 @@ from app.core.ids import new_id
 
 class Documents(Database):
     def add_document(
-        self, tenant: str, name: str, sha256: str, media_type: str, size_bytes: int
+        self,
+        tenant: str,
+        name: str,
+        sha256: str,
+        media_type: str,
+        size_bytes: int,
+        *,
+        collections: Iterable[str] = (),
+        tags: Iterable[str] = (),
     ) -> tuple[Document, bool]:
-        """Note that these bytes came in under this name.
+        """Note that these bytes came in under this name; the document gets these labels besides those it has.
 
         Bytes the tenant has already, under whatever name: that document and False; if they are the document's current
         ones and others are pending, the pending ones are given up. A known name with new bytes: the same document with
         a pending version, and True; the version published before answers until the new one is. Else a new document.
         Bytes that a document had once and that are not cleaned up yet bring their retired version back.
 
-        Raises: UnstorableText.
+        Raises: UnstorableText, BadLabel, TooManyLabels.
         """
         storable(name, "name")
+        labels = {
+            LabelKind.COLLECTION: labels_from(collections, LabelKind.COLLECTION),
+            LabelKind.TAG: labels_from(tags, LabelKind.TAG),
+        }
         now = self._clock()
         with self._write() as session:
             lock_name(session.connection(), f"add {tenant}")
-            known = _locked_known_bytes(session, tenant, sha256)
-            if known:
-                stored, version = known
-                restored = version.state == VersionState.CURRENT and stored.name == name
-                if restored and _retire_pending(session, stored.id):
-                    _start_anew(stored, now)
-                return document_records(session, [stored])[0], False
-            stored = _locked_named(session, tenant, name) or _new_document(tenant, name, now)
-            session.add(stored)
-            session.flush()
-            _retire_pending(session, stored.id)
-            _start_anew(stored, now)
-            version = _retired(session, stored.id, sha256) or StoredVersion(
-                id=new_id("ver"), document_id=stored.id, tenant=tenant, sha256=sha256
-            )
-            version.media_type = media_type
-            version.size_bytes = size_bytes
-            version.state = VersionState.PENDING
-            version.created_at = now
-            session.add(version)
-            return document_records(session, [stored])[0], True
+            stored, created = take_bytes(session, tenant, name, sha256, media_type, size_bytes, now)
+            add_labels(session, stored, labels)
+            return document_records(session, [stored])[0], created
 
     def get_document(self, tenant: str, document_id: str) -> Document:
         """Raises DocumentNotFound."""
@@ -64,11 +61,21 @@ class Documents(Database):
                 raise _not_found(document_id)
             return document_records(session, [stored])[0]
 
-    def list_documents(self, tenant: str, limit: int = 50, offset: int = 0, query: str = "") -> DocumentPage:
-        """Newest first; `query` must be part of the name or title, in any case."""
+    def list_documents(
+        self,
+        tenant: str,
+        limit: int = 50,
+        offset: int = 0,
+        chosen: DocumentFilter = EVERYTHING,
+        after: str | None = None,
+    ) -> DocumentPage:
+        """Newest first; `offset` counts from behind `after`, if given, which an earlier page named as `following`.
+
+        Raises: BadCursor, BadLabel.
+        """
         with self._read() as session:
-            stored, total = page_of_documents(session, tenant, limit, offset, query)
-            return DocumentPage(tuple(document_records(session, stored)), total)
+            page = page_of_documents(session, tenant, limit, offset, chosen, after)
+            return DocumentPage(tuple(document_records(session, page.stored)), page.total, page.following)
 
     def published_documents(self, tenant: str) -> list[Document]:
         """All that answer questions, oldest first."""
@@ -117,14 +124,7 @@ class Documents(Database):
         with self._write() as session:
             lock_name(session.connection(), f"add {tenant}")
             stored = _locked_document(session, (StoredDocument.id == document_id) & (StoredDocument.tenant == tenant))
-            if stored.state != DocumentState.DELETING:
-                _start_anew(stored, self._clock())
-                stored.state = DocumentState.DELETING
-                session.execute(
-                    update(StoredVersion)
-                    .where(StoredVersion.document_id == document_id)
-                    .values(state=VersionState.RETIRED)
-                )
+            hide_document(session, stored, self._clock())
             return document_records(session, [stored])[0]
 
     def finish_delete(self, document_id: str) -> None:
@@ -138,27 +138,42 @@ class Documents(Database):
             session.execute(delete(StoredDocument).where(StoredDocument.id == document_id))
 
 
-def page_of_documents(
-    session: Session, tenant: str, limit: int, offset: int, query: str
-) -> tuple[Sequence[StoredDocument], int]:
-    """One page, newest first, and the number of documents on all pages."""
-    chosen: list[ColumnElement[bool]] = [StoredDocument.tenant == tenant]
-    if query:
-        chosen.append(
-            or_(
-                StoredDocument.name.icontains(query, autoescape=True),
-                StoredDocument.title.icontains(query, autoescape=True),
-            )
-        )
-    total = session.scalar(select(func.count()).select_from(StoredDocument).where(*chosen)) or 0
-    page = (
-        select(StoredDocument)
-        .where(*chosen)
-        .order_by(StoredDocument.created_at.desc(), StoredDocument.id.desc())
-        .limit(limit)
-        .offset(offset)
+def take_bytes(
+    session: Session, tenant: str, name: str, sha256: str, media_type: str, size_bytes: int, now: datetime
+) -> tuple[StoredDocument, bool]:
+    """What `add_document` does, but for labels, in a transaction that holds the name `add TENANT`."""
+    known = locked_known_bytes(session, tenant, sha256)
+    if known:
+        stored, version = known
+        restored = version.state == VersionState.CURRENT and stored.name == name
+        if restored and _retire_pending(session, stored.id):
+            _start_anew(stored, now)
+        return stored, False
+    stored = locked_named(session, tenant, name) or _new_document(tenant, name, now)
+    session.add(stored)
+    session.flush()
+    _retire_pending(session, stored.id)
+    _start_anew(stored, now)
+    version = _retired(session, stored.id, sha256) or StoredVersion(
+        id=new_id("ver"), document_id=stored.id, tenant=tenant, sha256=sha256
     )
-    return session.scalars(page).all(), total
+    version.media_type = media_type
+    version.size_bytes = size_bytes
+    version.state = VersionState.PENDING
+    version.created_at = now
+    session.add(version)
+    return stored, True
+
+
+def hide_document(session: Session, stored: StoredDocument, now: datetime) -> None:
+    """Begin its deletion, if that has not begun, in a transaction that holds the name `add TENANT`."""
+    if stored.state != DocumentState.DELETING:
+        _start_anew(stored, now)
+        stored.state = DocumentState.DELETING
+        drop_labels(session, stored.id)
+        session.execute(
+            update(StoredVersion).where(StoredVersion.document_id == stored.id).values(state=VersionState.RETIRED)
+        )
 
 
 def live_versions(session: Session, document_ids: Sequence[str]) -> Sequence[StoredVersion]:
@@ -177,6 +192,7 @@ def document_records(session: Session, stored: Sequence[StoredDocument]) -> list
         (version.document_id, version.state): version.id
         for version in live_versions(session, [document.id for document in stored])
     }
+    labels = labels_by_document(session, [document.id for document in stored])
     return [
         Document(
             id=document.id,
@@ -193,6 +209,8 @@ def document_records(session: Session, stored: Sequence[StoredDocument]) -> list
             claim_owner=document.claim_owner,
             claim_until=document.claim_until,
             generation=document.generation,
+            collections=labels[document.id][LabelKind.COLLECTION],
+            tags=labels[document.id][LabelKind.TAG],
         )
         for document in stored
     ]
@@ -235,7 +253,7 @@ def _retire_pending(session: Session, document_id: str) -> bool:
     return bool(retired.all())
 
 
-def _locked_known_bytes(session: Session, tenant: str, sha256: str) -> tuple[StoredDocument, StoredVersion] | None:
+def locked_known_bytes(session: Session, tenant: str, sha256: str) -> tuple[StoredDocument, StoredVersion] | None:
     version = session.scalar(
         select(StoredVersion).where(
             StoredVersion.tenant == tenant, StoredVersion.sha256 == sha256, StoredVersion.state != VersionState.RETIRED
@@ -258,7 +276,7 @@ def _retired(session: Session, document_id: str, sha256: str) -> StoredVersion |
     )
 
 
-def _locked_named(session: Session, tenant: str, name: str) -> StoredDocument | None:
+def locked_named(session: Session, tenant: str, name: str) -> StoredDocument | None:
     return session.scalar(
         select(StoredDocument)
         .where(

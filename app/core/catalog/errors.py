@@ -1,20 +1,23 @@
 """What the catalog refuses.
 
-    PrereadError
-    ├── BadInput
-    │   └── UnstorableText       a name or text that a database cannot hold (NUL, lone surrogate)
-    ├── NotFound
-    │   └── DocumentNotFound     no such document for this tenant
-    ├── Conflict
-    │   ├── InvalidTransition    the document's state does not allow this step
-    │   └── WorkRefused          the caller no longer works on this document: stop, write nothing more
-    │       ├── DocumentGone         it is being deleted, or is deleted already
-    │       ├── ClaimLost            another worker holds it, or its work was restarted
-    │       └── VersionRetired       newer bytes, or a deletion, took this version's place
-    ├── Unavailable
-    │   └── DatabaseUnavailable  the database cannot be reached, is full, or stays locked
-    └── SetupError
-        └── SchemaError          the database was made by another Preread
+PrereadError
+├── BadInput
+│   ├── UnstorableText       a name or text that a database cannot hold (NUL, lone surrogate)
+│   ├── BadLabel             a collection or tag that cannot be one
+│   ├── TooManyLabels        more collections or tags than a document may have
+│   └── BadCursor            no place in a list that a page of it has named
+├── NotFound
+│   └── DocumentNotFound     no such document for this tenant
+├── Conflict
+│   ├── InvalidTransition    the document's state does not allow this step
+│   └── WorkRefused          the caller no longer works on this document: stop, write nothing more
+│       ├── DocumentGone         it is being deleted, or is deleted already
+│       ├── ClaimLost            another worker holds it, or its work was restarted
+│       └── VersionRetired       newer bytes, or a deletion, took this version's place
+├── Unavailable
+│   └── DatabaseUnavailable  the database cannot be reached, is full, or stays locked
+└── SetupError
+    └── SchemaError          the database was made by another Preread
 """
 
 from app.core.errors import BadInput, Conflict, NotFound, SetupError, Unavailable
@@ -22,6 +25,18 @@ from app.core.errors import BadInput, Conflict, NotFound, SetupError, Unavailabl
 
 class UnstorableText(BadInput):
     code = "unstorable_text"
+
+
+class BadLabel(BadInput):
+    code = "bad_label"
+
+
+class TooManyLabels(BadInput):
+    code = "too_many_labels"
+
+
+class BadCursor(BadInput):
+    code = "bad_cursor"
 
 
 class DocumentNotFound(NotFound):

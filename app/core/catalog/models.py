@@ -15,7 +15,9 @@ from sqlalchemy import (
     TypeDecorator,
     text,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
+
+from app.core.catalog.text import folded
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -50,12 +52,23 @@ def _unique_where(name: str, *columns: str, where: str) -> Index:
     return Index(name, *columns, unique=True, sqlite_where=text(where), postgresql_where=text(where))
 
 
+def _where(name: str, *columns: str, where: str) -> Index:
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+
+
 class StoredDocument(Base):
+    """`sought` is what searches look in: name and title, folded.
+
+    `labels_changed` counts changes of its labels, and `labels_indexed` says how far the index has been told.
+    """
+
     __tablename__ = "documents"
     __table_args__ = (
         _unique_where("uq_documents_live_name", "tenant", "name", where="state <> 'deleting'"),
-        Index("ix_documents_tenant_created_at", "tenant", "created_at"),
+        Index("ix_documents_tenant_created_at_id", "tenant", "created_at", "id"),
+        Index("ix_documents_tenant_state_created_at_id", "tenant", "state", "created_at", "id"),
         Index("ix_documents_state", "state"),
+        _where("ix_documents_labels_pending", "id", where="labels_indexed < labels_changed"),
     )
 
     id: Mapped[str] = mapped_column(String(64), primary_key=True)
@@ -70,6 +83,15 @@ class StoredDocument(Base):
     claim_owner: Mapped[str | None] = mapped_column(Text)
     claim_until: Mapped[datetime | None] = mapped_column(UtcTime)
     generation: Mapped[int] = mapped_column(BigInteger)
+    sought: Mapped[str] = mapped_column(Text, server_default=text("''"))
+    labels_changed: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    labels_indexed: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+
+    @validates("name", "title")
+    def _seek(self, key: str, value: str) -> str:
+        other = (self.title if key == "name" else self.name) or ""
+        self.sought = folded(f"{value}\n{other}" if key == "name" else f"{other}\n{value}")
+        return value
 
 
 class StoredVersion(Base):

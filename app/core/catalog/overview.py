@@ -7,8 +7,9 @@ from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
 from app.core.catalog.database import Database
-from app.core.catalog.documents import document_records, live_versions, page_of_documents
+from app.core.catalog.documents import document_records, live_versions
 from app.core.catalog.errors import DocumentNotFound
+from app.core.catalog.listing import EVERYTHING, DocumentFilter, page_of_documents
 from app.core.catalog.models import StoredChunk, StoredDocument, StoredDocumentLookups, StoredReading, StoredVersion
 from app.core.catalog.records import ChunkCounts, CountedReadings, Document, DocumentRow, DocumentTable, KvAtRest
 from app.core.catalog.states import DocumentState, ReadingState, VersionState
@@ -27,14 +28,15 @@ class Overview(Database):
         tenant: str,
         limit: int = 50,
         offset: int = 0,
-        query: str = "",
+        chosen: DocumentFilter = EVERYTHING,
+        after: str | None = None,
         *,
         counted: CountedReadings = _OPENING,
     ) -> DocumentTable:
-        """The same page of documents as `list_documents`, with their numbers."""
+        """The same page of documents as `list_documents`, with their numbers. Raises: BadCursor, BadLabel."""
         with self._read() as session:
-            stored, total = page_of_documents(session, tenant, limit, offset, query)
-            return DocumentTable(tuple(_rows(session, stored, counted)), total)
+            page = page_of_documents(session, tenant, limit, offset, chosen, after)
+            return DocumentTable(tuple(_rows(session, page.stored, counted)), page.total, page.following)
 
     def document_row(self, tenant: str, document_id: str, *, counted: CountedReadings = _OPENING) -> DocumentRow:
         """One document with its numbers. Raises DocumentNotFound."""
@@ -180,6 +182,4 @@ def _kv(session: Session, version_ids: Sequence[str], counted: CountedReadings) 
     )
     stored = select(blobs.c.version_id, func.sum(blobs.c.bytes)).group_by(blobs.c.version_id)
     chunks_ready = dict(session.execute(preread).all())
-    return {
-        version_id: _Kv(chunks_ready.get(version_id, 0), int(size)) for version_id, size in session.execute(stored)
-    }
+    return {version_id: _Kv(chunks_ready.get(version_id, 0), int(size)) for version_id, size in session.execute(stored)}

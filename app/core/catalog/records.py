@@ -8,7 +8,10 @@ from app.core.catalog.states import DocumentState, Gone, ReadingState, VersionSt
 
 @dataclass(frozen=True)
 class Document:
-    """`generation` grows whenever its work starts anew (new bytes, retry, deletion) and ends every earlier claim."""
+    """`generation` grows whenever its work starts anew (new bytes, retry, deletion) and ends every earlier claim.
+
+    Its labels, `collections` and `tags`, are sorted.
+    """
 
     id: str
     tenant: str
@@ -24,6 +27,8 @@ class Document:
     claim_owner: str | None
     claim_until: datetime | None
     generation: int
+    collections: tuple[str, ...]
+    tags: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -243,10 +248,11 @@ class KvAtRest:
 
 @dataclass(frozen=True)
 class DocumentPage:
-    """One page of a list; `total` counts all pages' documents."""
+    """One page of a list; `total` counts all pages' documents, `following` leads to the next page if there is one."""
 
     items: tuple[Document, ...]
     total: int
+    following: str | None = None
 
 
 @dataclass(frozen=True)
@@ -267,10 +273,11 @@ class DocumentRow:
 
 @dataclass(frozen=True)
 class DocumentTable:
-    """One page of rows; `total` counts all pages' documents."""
+    """One page of rows; `total` counts all pages' documents, `following` leads to the next page if there is one."""
 
     rows: tuple[DocumentRow, ...]
     total: int
+    following: str | None = None
 
 
 @dataclass(frozen=True)

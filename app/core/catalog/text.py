@@ -1,4 +1,6 @@
-"""What both databases can store as text."""
+"""What both databases can store as text, and how text is compared."""
+
+import unicodedata
 
 from app.core.catalog.errors import UnstorableText
 
@@ -15,3 +17,8 @@ def storable(value: str, what: str) -> str:
 def made_storable(value: str) -> str:
     """The text with what cannot be stored replaced: for messages that must not be lost over a character."""
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
+
+
+def folded(value: str) -> str:
+    """The text as searches compare it: without differences of case, of width or of how accents are encoded."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())

@@ -1,22 +1,23 @@
 from typing import Annotated
 
-from fastapi import APIRouter, Response, UploadFile
-from fastapi import Path as PathParam
+from fastapi import APIRouter, Form, Response, UploadFile
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse
 
-from app.web.deps import LibraryDep, Limit, Offset, Search
+from app.web.deps import After, DocumentFilterDep, DocumentId, LibraryDep, Limit, Offset, UrlListDep
 from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, DocumentVectors
+from app.web.schemas.labels import LabelList
 from app.web.schemas.problem import Problem
+from app.web.schemas.urls import UrlsAdded, UrlsIn
 
 router = APIRouter(prefix="/documents", tags=["documents"], responses={404: {"model": Problem}})
 
-DocumentId = Annotated[str, PathParam(max_length=100, description="The document.")]
-
 
 @router.get("", operation_id="list_documents", summary="List documents, newest first")
-def list_documents(library: LibraryDep, limit: Limit = 50, offset: Offset = 0, q: Search = "") -> DocumentPage:
-    return library.page(limit, offset, q)
+def list_documents(
+    library: LibraryDep, chosen: DocumentFilterDep, limit: Limit = 50, offset: Offset = 0, after: After = None
+) -> DocumentPage:
+    return library.page(limit, offset, chosen, after)
 
 
 @router.post(
@@ -26,11 +27,25 @@ def list_documents(library: LibraryDep, limit: Limit = 50, offset: Offset = 0, q
     status_code=201,
     responses={200: {"model": DocumentAdded, "description": "The same bytes were there already."}},
 )
-async def add_document(file: UploadFile, library: LibraryDep, response: Response) -> DocumentAdded:
-    """The same name with other bytes becomes a new version; the old one answers until the new one can."""
-    added = await run_in_threadpool(library.add, _name(file), file.file)
+async def add_document(
+    file: UploadFile,
+    library: LibraryDep,
+    response: Response,
+    collections: Annotated[LabelList, Form(description="Collections that the document comes into.")] = [],  # noqa: B006
+    tags: Annotated[LabelList, Form(description="Tags that the document gets.")] = [],  # noqa: B006
+) -> DocumentAdded:
+    """The same name with other bytes becomes a new version; the old one answers until the new one can.
+
+    Labels come to those that the document has.
+    """
+    added = await run_in_threadpool(library.add, _name(file), file.file, collections, tags)
     response.status_code = 201 if added.created else 200
     return added
+
+
+@router.post("/urls", operation_id="add_urls", summary="Add documents by their URLs; each has a result of its own")
+def add_urls(wanted: UrlsIn, urls: UrlListDep) -> UrlsAdded:
+    return urls.add(wanted)
 
 
 @router.get("/{document_id}", operation_id="get_document", summary="Show one document")
@@ -73,5 +88,5 @@ def retry_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
 
 
 def _name(file: UploadFile) -> str:
-    # Browsers write a quotation mark in a multipart file name as %22.
-    return (file.filename or "").replace("%22", '"')
+    # So the HTML standard has browsers write quotation marks and line ends in a multipart file name, and nothing else.
+    return (file.filename or "").replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")

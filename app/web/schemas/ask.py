@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from app.web.schemas.labels import LabelList
+
 
 class CacheMode(StrEnum):
     AUTO = "auto"
@@ -20,11 +22,13 @@ class Status(StrEnum):
 
 
 class Scope(BaseModel):
-    """Which documents may be used; an absent list means all of them."""
+    """Which documents may be used: those that fit every list that is there. Nothing fits an empty one."""
 
     model_config = ConfigDict(extra="forbid")
 
     document_ids: list[str] | None = Field(None, max_length=1000, description="Only these documents.")
+    collections: LabelList | None = Field(None, description="Only documents in one of these collections.")
+    tags: LabelList | None = Field(None, description="Only documents with one of these tags.")
 
 
 class AskRequest(BaseModel):
@@ -38,7 +42,10 @@ class AskRequest(BaseModel):
         StringConstraints(strip_whitespace=True, min_length=1, max_length=100_000),
         Field(description="The question, in any language."),
     ]
-    scope: Scope = Field(default_factory=lambda: Scope(document_ids=None), description="Which documents may be used.")
+    scope: Scope = Field(
+        default_factory=lambda: Scope(document_ids=None, collections=None, tags=None),
+        description="Which documents may be used.",
+    )
     stream: bool = Field(False, description="Answer as server-sent events.")
     max_tokens: int | None = Field(None, ge=1, le=131_072, description="Longest answer, in tokens.")
     temperature: float = Field(0.0, ge=0, le=2, description="0: always the likeliest token.")
@@ -82,7 +89,7 @@ class Usage(BaseModel):
 class Timings(BaseModel):
     """Milliseconds; null: that stage did not happen."""
 
-    retrieval_ms: float | None = Field(description="Embedding the question and searching.")
+    retrieval_ms: float | None = Field(description="Embedding the question, searching, reranking.")
     load_ms: float | None = Field(description="Reading chunk KV into the engine.")
     select_ms: float | None = Field(description="Choosing the fresh tokens.")
     recompute_ms: float | None = Field(description="Computing the fresh tokens.")

@@ -24,11 +24,14 @@ class DocumentOut(BaseModel):
     tokens: int = Field(description="Language-model tokens of all chunks.")
     created_at: datetime = Field(description="When it was added.")
     updated_at: datetime = Field(description="When it last changed.")
+    collections: list[str] = Field([], description="The collections it is in.")
+    tags: list[str] = Field([], description="The tags it has.")
 
 
 class DocumentPage(BaseModel):
     items: list[DocumentOut] = Field(description="One page of documents, newest first.")
     total: int = Field(description="How many there are in all.")
+    following: str | None = Field(None, description="Give it as `after` for the next page; null: there is none.")
 
 
 class DocumentVectors(BaseModel):

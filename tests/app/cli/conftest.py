@@ -52,24 +52,24 @@ def world(own_state: Path) -> Iterator[World]:
 
 @pytest.fixture
 def server() -> Iterator[HTTPServer]:
-    """Answers every request with `server.answer`: status, content type, body."""
+    """Answers every request with `server.answer`: status, content type, body; or what `server.answers` has by path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             self.server.asked.append((self.path, body))
-            status, kind, body = self.server.answer
+            status, kind, body = self.server.answers.get(self.path) or self.server.answer
             self.send_response(status)
             self.send_header("content-type", kind)
             self.end_headers()
             self.wfile.write(body)
 
-        do_POST = do_DELETE = do_GET  # noqa: N815
+        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
 
         def log_message(self, *_: object) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.asked = []
+        server.asked, server.answers = [], {}
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server

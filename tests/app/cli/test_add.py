@@ -1,7 +1,44 @@
+import json
+from datetime import UTC, datetime
+
 import pytest
+from typer.testing import CliRunner
 
 from app.cli.add import files_to_add
 from app.cli.errors import NothingToAdd
+from app.cli.main import cli
+from app.core.settings import get_settings
+from app.web.schemas.documents import DocumentAdded, DocumentOut
+from app.web.schemas.problem import Problem
+from app.web.schemas.urls import UrlAdded, UrlsAdded
+
+PROBLEM = Problem(
+    type="urn:x", title="Forbidden", status=403, detail="b.example is not allowed.", code="url_not_allowed",
+    hint="See PREREAD_URL_HOSTS.", instance="http://b.example/",
+)  # fmt: skip
+
+
+def document(name: str) -> DocumentOut:
+    return DocumentOut(
+        id="doc_1", name=name, title=name, state="preread", failure=None, media_type="text/html", size_bytes=1,
+        pages=None, chunks=1, chunks_ready=1, tokens=1, created_at=datetime.now(UTC), updated_at=datetime.now(UTC),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def service(own_state, server, monkeypatch):
+    """Adds whatever file it is sent, and has fetched one of two URLs."""
+    one, other = "https://a.example/x.html?v=1", "HTTP://b.example/"
+    results = [UrlAdded(url=one, document=document(one), created=True), UrlAdded(url=other, error=PROBLEM)]
+    added = DocumentAdded(document=document("a.md"), created=False)
+    server.answers = {
+        "/documents": (201, "application/json", added.model_dump_json().encode()),
+        "/documents/urls": (200, "application/json", UrlsAdded(items=results).model_dump_json().encode()),
+    }
+    server.urls = [one, other]
+    monkeypatch.setenv("PREREAD_WEB_URL", f"http://127.0.0.1:{server.server_port}")
+    get_settings.cache_clear()
+    return server
 
 
 def test_a_folder_gives_its_known_files_under_their_paths_in_it(tmp_path) -> None:
@@ -22,3 +59,22 @@ def test_nothing_to_add_is_an_error_that_says_what_is_looked_for(tmp_path) -> No
     with pytest.raises(NothingToAdd) as caught:
         files_to_add([tmp_path])
     assert ".pdf" in caught.value.hint
+
+
+def test_files_and_urls_are_added_together_with_their_labels(service, tmp_path) -> None:
+    (tmp_path / "a.md").write_text("text")
+    labels = ["--collection", "sea", "--collection", "port", "--tag", "blue"]
+    result = CliRunner().invoke(cli, ["add", str(tmp_path / "a.md"), *service.urls, *labels])
+    assert result.exit_code == 1, "one URL was refused"
+    assert "known  doc_1  a.md" in result.stdout
+    assert f"added  doc_1  {service.urls[0]}" in result.stdout
+    assert "b.example is not allowed. See PREREAD_URL_HOSTS." in result.stdout
+    (_, form), (_, body) = service.asked
+    assert [form.count(each) for each in (b'"collections"', b'"tags"', b"sea", b"port", b"blue")] == [2, 1, 1, 1, 1]
+    assert json.loads(body) == {"urls": service.urls, "collections": ["sea", "port"], "tags": ["blue"]}
+
+
+def test_nothing_is_sent_where_a_path_does_not_exist(service, tmp_path) -> None:
+    result = CliRunner().invoke(cli, ["add", service.urls[0], str(tmp_path / "none.md")])
+    assert (result.exit_code, service.asked) == (2, [])
+    assert "does not exist" in result.output

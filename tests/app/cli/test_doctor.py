@@ -2,6 +2,8 @@ import json
 import socket
 
 import pytest
+from pydantic import SecretStr
+from qdrant_server import QdrantServer
 from typer.testing import CliRunner
 
 from app.cli.checks import installation, machine, services
@@ -31,7 +33,8 @@ def test_every_finding_that_is_not_ok_says_how_to_mend_it(settings) -> None:
 def test_parts_that_should_be_running_and_are_not_are_failures(settings) -> None:
     elsewhere = settings.model_copy(update={"engine_port": 9})
     with hold_state(settings.state_dir):
-        assert services.check_engine(elsewhere).level is Level.FAIL
+        (engine,) = services.check_engines(elsewhere)
+        assert engine.level is Level.FAIL
         finding = services.check_redis(elsewhere)
     assert finding.level is Level.FAIL
     assert "redis.log" in finding.hint
@@ -41,7 +44,7 @@ def test_services_elsewhere_that_do_not_answer_are_failures_without_their_passwo
     elsewhere = settings.model_copy(
         update={"redis_url": "redis://:hunter2@127.0.0.1:9/0", "engine_url": "http://127.0.0.1:9"}
     )
-    redis, engine = services.check_redis(elsewhere), services.check_engine(elsewhere)
+    redis, (engine,) = services.check_redis(elsewhere), services.check_engines(elsewhere)
     assert (redis.level, engine.level) == (Level.FAIL, Level.FAIL)
     assert "hunter2" not in redis.message
 
@@ -98,9 +101,35 @@ def test_an_index_made_with_another_embedding_model_waits_to_be_made_anew(settin
     assert finding.message.startswith("1 chunks")
 
 
+@pytest.mark.parametrize(
+    ("version", "key", "level", "said"),
+    [
+        ("1.19.1", "letmein", Level.OK, "0 chunks"),
+        ("1.5.0", "letmein", Level.WARN, "1.5.0"),
+        ("1.19.1", "wrong", Level.FAIL, "does not let us in"),
+    ],
+)
+def test_a_qdrant_server_is_asked_for_its_version_with_the_key(settings, version, key, level, said) -> None:
+    server = QdrantServer(api_key="letmein", version=version)
+    try:
+        finding = check_index(
+            settings.model_copy(
+                update={"web_url": "http://127.0.0.1:9", "qdrant_url": server.url, "qdrant_api_key": SecretStr(key)}
+            )
+        )
+    finally:
+        server.stop()
+    assert (finding.level, said in finding.message) == (level, True)
+
+
+def test_a_qdrant_server_that_does_not_answer_is_a_failure(settings) -> None:
+    finding = check_index(settings.model_copy(update={"qdrant_url": "http://127.0.0.1:9"}))
+    assert (finding.level, "127.0.0.1:9" in finding.message) == (Level.FAIL, True)
+
+
 def test_an_index_that_outgrew_its_folder_should_move_to_a_server() -> None:
-    assert "PREREAD_QDRANT_URL" in judge_size(10_001, local=True).hint
-    assert judge_size(10_001, local=False).level is Level.OK
+    assert "PREREAD_QDRANT_URL" in judge_size(100_001, local=True).hint
+    assert judge_size(100_001, local=False).level is Level.OK
 
 
 def test_pages_that_were_not_built_are_found(tmp_path) -> None:
@@ -113,3 +142,11 @@ def test_the_exit_code_says_whether_something_failed(own_state, monkeypatch) -> 
     assert result.exit_code == 1
     findings = json.loads(result.stdout)["findings"]
     assert {"name", "level", "message", "hint"} == set(findings[0])
+
+
+def test_every_engine_that_must_forget_is_asked(settings) -> None:
+    elsewhere = settings.model_copy(update={"engine_port": 9, "engine_urls": "http://127.0.0.1:10, http://127.0.0.1:9"})
+    answering, other = services.check_engines(elsewhere)
+    assert (answering.name, answering.level) == ("engine", Level.WARN)
+    assert (other.name, other.level) == ("engine http://127.0.0.1:10", Level.FAIL)
+    assert "PREREAD_ENGINE_URLS" in other.hint

@@ -13,6 +13,7 @@ COMMANDS = {
     "add",
     "ls",
     "rm",
+    "sync",
     "ask",
     "precompute",
     "jobs",

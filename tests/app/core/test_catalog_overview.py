@@ -2,7 +2,7 @@
 
 from catalog_rig import TENANT, Clock, Library, wanted
 
-from app.core.catalog import Catalog, ChunkCounts, CountedReadings, DocumentState
+from app.core.catalog import Catalog, ChunkCounts, CountedReadings, DocumentFilter, DocumentState
 
 
 def test_a_row_shows_the_numbers_of_the_version_that_answers(catalog: Catalog, library: Library, clock: Clock) -> None:
@@ -69,7 +69,7 @@ def test_a_table_pages_and_searches_like_the_list(catalog: Catalog, library: Lib
         library.publish(library.add(name), f"text of {name}")
         clock.advance(1)
     library.add("d.md", tenant="other")
-    table = catalog.document_table(TENANT, limit=1, offset=1, query="TRAVEL")
+    table = catalog.document_table(TENANT, limit=1, offset=1, chosen=DocumentFilter("TRAVEL"))
     assert [row.document.name for row in table.rows] == ["a travel.md"]
     assert table.total == 2
     assert catalog.document_table("nobody").rows == ()

@@ -9,7 +9,7 @@ from threading import Barrier
 from catalog_rig import TENANT, Library, chunk, ids_hash
 from sqlalchemy import text
 
-from app.core.catalog import Catalog, Document, DocumentState, VersionState, WorkRefused
+from app.core.catalog import Catalog, Document, DocumentFilter, DocumentState, VersionState, WorkRefused
 
 WORKERS = 6
 ROUNDS = 8
@@ -107,7 +107,7 @@ def test_a_deletion_and_an_addition_of_the_same_bytes_at_once_leave_one_or_none(
                 return added.id, created
 
             added = [result for result in each_does(work) if result]
-            found_now = catalog.list_documents(TENANT, query=document.name).items
+            found_now = catalog.list_documents(TENANT, chosen=DocumentFilter(document.name)).items
             live = [found for found in found_now if found.id != document.id]
             assert len(live) == sum(created for _, created in added) <= 1
             assert {document_id for document_id, _ in added} <= {document.id, *(found.id for found in live)}
