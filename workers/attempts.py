@@ -8,6 +8,7 @@ from functools import partial
 from app.core.catalog import WorkRefused
 from app.core.errors import PrereadError, SetupError, Unavailable
 from generator.errors import EngineFailed, EngineUnavailable
+from retrieval.errors import ParserKilled
 from workers.backoff import pause_after
 from workers.claim import claimed
 from workers.context import WorkerContext
@@ -57,7 +58,7 @@ def attempt(
         more = work()
     except OutOfTime:
         code, reason = "time_limit", f"It took longer than {settings.task_seconds} s."
-    except EngineUnavailable as error:
+    except (EngineUnavailable, ParserKilled) as error:
         code, reason = error.code, error.message
     except (Unavailable, SetupError) as error:
         log.warning("%s waits: %s", document_id, error)

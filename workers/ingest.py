@@ -15,6 +15,7 @@ from app.core.catalog import (
 from app.core.errors import PrereadError, SetupError, Unavailable
 from kvstore.key import ids_hash
 from retrieval.chunking import split
+from retrieval.errors import ParserKilled
 from retrieval.parsing import ParsedDocument, ParseLimits, parse_apart
 from workers.claim import Claim, claimed
 from workers.context import WorkerContext
@@ -32,7 +33,8 @@ def ingest(document_id: str, context: WorkerContext) -> bool:
     """Parse, chunk, embed and index what is new of a document. True: it is ready to be pre-read.
 
     A file that cannot be used fails the document, with the reason. Raises Unavailable when a part does not answer, and
-    SetupError when one is not set up right; the document is then taken up again later.
+    SetupError when one is not set up right; the document is then taken up again later. Raises ParserKilled where what
+    read the file was ended from outside, which a file may bring about, or nothing of its own.
     """
     with claimed(context.catalog, document_id, context.settings.lease_seconds) as claim:
         if claim is None or claim.document.state in (DocumentState.DELETING, DocumentState.FAILED):
@@ -41,7 +43,7 @@ def ingest(document_id: str, context: WorkerContext) -> bool:
             return _ingest(claim, context)
         except WorkRefused as refusal:
             log.info("stopped working on %s: %s", document_id, refusal)
-        except (Unavailable, SetupError):
+        except (Unavailable, SetupError, ParserKilled):
             raise
         except PrereadError as error:
             _fail(claim, context.catalog, error.code, f"{error.message} {error.hint}".strip())

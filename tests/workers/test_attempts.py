@@ -4,7 +4,7 @@ import pytest
 
 from app.core.catalog import DocumentState, JobState
 from generator.errors import EngineUnavailable
-from retrieval.errors import IndexUnavailable
+from retrieval.errors import IndexUnavailable, ParserKilled
 from workers.attempts import Outcome, attempt
 from workers.ingest import ingest
 from workers.preread import preread
@@ -57,6 +57,22 @@ def test_a_document_fails_after_so_many_tries_with_the_reason_of_the_last(contex
     assert "5 tries" in document.failure_message
     assert context.catalog.job_of(TENANT, indexed.id).state is JobState.DEAD
     assert try_again(context, indexed, raises(error)) is Outcome.IDLE
+
+
+def test_a_file_whose_parser_was_killed_is_read_at_the_next_try(context, add, monkeypatch):
+    document = add("travel.md", "Whoever travels to town is paid 45 euros a day for meals.")
+
+    def read():
+        return attempt("ingest", document.id, context, lambda: ingest(document.id, context))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("workers.ingest.parse_apart", lambda *_: raises(ParserKilled("It was ended from outside."))())
+        assert read() is Outcome.AGAIN
+    job = context.catalog.job_of(TENANT, document.id)
+    assert (job.attempts, job.reason_code) == (1, "parser_killed")
+    context.catalog.make_due([document.id])
+    assert read() is Outcome.MORE
+    assert state(context, document) is DocumentState.INDEXED
 
 
 def test_tries_that_end_without_a_word_are_counted_and_end_too(context, indexed):
