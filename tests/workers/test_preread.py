@@ -98,6 +98,14 @@ def test_a_slice_ends_in_time_and_the_next_one_goes_on(context, indexed):
     assert 1 < len(done) < len(context.engine.captured) == len(fixed(context)) + len(chunks_of(context, indexed))
 
 
+def test_a_slice_that_has_no_time_makes_one_reading_all_the_same(context, indexed):
+    slices = 1
+    while preread(indexed.id, context, slice_seconds=0, clock=lambda: 0.0):
+        slices += 1
+    assert state(context, indexed) is DocumentState.PREREAD
+    assert slices == len(chunks_of(context, indexed))
+
+
 def test_a_run_that_dies_in_the_middle_is_taken_up_where_it_stopped(context, indexed, one_at_a_time):
     class Killed(BaseException):
         pass
