@@ -10,7 +10,7 @@ from typing import Generic, Self, TypeVar
 Name = TypeVar("Name")
 Result = TypeVar("Result")
 
-_ABANDON_SECONDS = 2.0
+_ABANDON_SECONDS = 1.0
 
 
 class Abandoned(Exception):

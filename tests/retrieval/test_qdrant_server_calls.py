@@ -42,7 +42,7 @@ CALLS = {**CHANGES, **QUESTIONS}
 def served(qdrant_server: QdrantServer) -> Iterator[QdrantIndex]:
     """With one chunk, and one more in a collection of the layout before."""
     qdrant_server.behind.create_collection("chunks", VectorParams(size=3, distance=Distance.COSINE))
-    index = QdrantIndex.connect(qdrant_server.url, 3, "a-model", timeout_seconds=1)
+    index = QdrantIndex.connect(qdrant_server.url, 3, "a-model", timeout_seconds=5)
     index.upsert([CHUNK])
     yield index
     index.close()

@@ -82,7 +82,7 @@ def at_work(context, add, engine, tmp_path_factory):
                 "redis_url": f"redis+socket://{socket}",
                 "engine_url": f"http://127.0.0.1:{engine.server_port}",
                 "web_url": "http://127.0.0.1:1",
-                "task_seconds": 3,
+                "task_seconds": 4,
                 "task_attempts": 2,
                 "retry_seconds": 0.1,
                 "lease_seconds": 5,

@@ -54,7 +54,8 @@ class StoppingTier(DiskTier):
 
 def work(state_dir, document_id, conditioning, keys):
     """What the process does: pre-read the document, and stop at one of these keys."""
-    settings = Settings(state_dir=state_dir, chunk_tokens=48, conditioning=conditioning)
+    # One at a time, so that it is not stopped in the middle of a transaction, which would lock SQLite for everybody.
+    settings = Settings(state_dir=state_dir, chunk_tokens=48, conditioning=conditioning, readings_in_flight=1)
     catalog = Catalog(settings.effective_database_url)
     tokenizer = ModelTokenizer(resolve_model(Settings()))
     tier = StoppingTier(settings.effective_kv_dir, settings.kv_disk_bytes)
