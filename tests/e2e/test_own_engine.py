@@ -10,15 +10,17 @@ from waiting import wait_until
 from app.core.settings import Settings
 from generator.engine import EngineClient
 
+# Not the same ones twice: what was deleted just now is not pre-read again before every engine has forgotten it.
 PAGES = ("procurement.md", "it-equipment.md", "parental-leave.md", "onboarding.md")
+OTHER_PAGES = ("hiring.md", "performance-reviews.md", "warranty-and-returns.md", "workshop-safety.md")
 PAGE = "# Harbour\n\nThe harbour office of Skerry Island opens at half past seven and shuts at four.\n"
 
 pytestmark = pytest.mark.shape("scaled")
 
 
 @pytest.fixture
-def documents(client):
-    added = [client.add(name, handbook_page(name)) for name in PAGES]
+def documents(client, request):
+    added = [client.add(name, handbook_page(name)) for name in request.param]
     yield added
     client.stack.mend()
     for document_id in added:
@@ -52,6 +54,7 @@ def test_documents_are_pre_read_by_the_workers_own_engines(client, kv, temporary
     assert [tokens_of_engine(url) for url in own_engines(client.stack)] != theirs
 
 
+@pytest.mark.parametrize("documents", [PAGES], ids=["pages"], indirect=True)
 def test_what_a_killed_worker_was_at_is_taken_up_by_the_other(client, kv, documents):
     before = set(kv.inodes())
     wait_until(lambda: len(set(kv.inodes()) - before) > 2, "some chunks are pre-read")
@@ -59,6 +62,7 @@ def test_what_a_killed_worker_was_at_is_taken_up_by_the_other(client, kv, docume
     all_preread(client, kv, documents)
 
 
+@pytest.mark.parametrize("documents", [OTHER_PAGES], ids=["other pages"], indirect=True)
 def test_a_worker_whose_engine_was_killed_leaves_its_documents_to_the_other(client, kv, documents):
     before = set(kv.inodes())
     wait_until(lambda: len(set(kv.inodes()) - before) > 2, "some chunks are pre-read")
