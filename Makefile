@@ -2,14 +2,15 @@
 #
 #   make demo     pre-read the example handbook, ask five questions, compare with and without pre-read passages
 #   make up       run the service and the pages
-#   make test     lint, type checks and every test
+#   make test     lint, type checks and the tests
+#   make test-long  those that wait minutes for killed processes of the scaled shape
 #   make setup    the set-up alone: leaves .venv/bin/preread
 #   make lint     ruff, mypy, the front end's type check
 #   make lock     rewrite requirements/*.lock
 
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
-.PHONY: demo up test setup setup-dev lint lock
+.PHONY: demo up test test-long setup setup-dev lint lock
 
 demo: setup
 	@.venv/bin/preread demo
@@ -19,6 +20,9 @@ up: setup
 
 test: setup-dev
 	@scripts/test.sh $(ARGS)
+
+test-long: setup-dev
+	@scripts/test.sh -m long
 
 setup:
 	@scripts/setup.sh

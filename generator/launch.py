@@ -45,7 +45,8 @@ def engine_command(settings: Settings, model: Path) -> tuple[list[str], dict[str
         command += ["--tensor-parallel-size", str(settings.tensor_parallel)]
     if not settings.engine_compile:
         command.append("--enforce-eager")
-    threads = settings.engine_threads or os.cpu_count() or 1
+    cores = os.cpu_count() or 1
+    threads = settings.engine_threads or cores
     environment = {
         "OMP_NUM_THREADS": str(threads),
         "VLLM_CPU_KVCACHE_SPACE": str(max(settings.engine_kv_gib // settings.tensor_parallel, 1)),
@@ -55,6 +56,9 @@ def engine_command(settings: Settings, model: Path) -> tuple[list[str], dict[str
     }
     if settings.tensor_parallel > 1:
         environment["VLLM_CPU_OMP_THREADS_BIND"] = core_lists(settings.tensor_parallel, threads)
+    elif threads < cores:
+        # Several engines of a machine would all be bound to its first cores.
+        environment["VLLM_CPU_OMP_THREADS_BIND"] = "nobind"
     openmp = Path(sys.prefix) / "lib" / "libiomp5.so"
     if openmp.is_file():
         environment["LD_PRELOAD"] = ":".join(filter(None, (str(openmp), os.environ.get("LD_PRELOAD"))))

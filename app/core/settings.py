@@ -76,7 +76,11 @@ class Settings(BaseSettings):
     )
     max_model_tokens: int = Field(8192, ge=256, description="Longest prompt plus answer the engine accepts.")
     max_batched_tokens: int = Field(4096, ge=64, description="Most tokens the engine computes in one step.")
-    engine_threads: int = Field(0, ge=0, description="CPU threads of the engine in all; 0: all cores.")
+    engine_threads: int = Field(
+        0,
+        ge=0,
+        description="CPU threads of the engine in all; 0: all cores. Share them out where a machine has several.",
+    )
     engine_kv_gib: int = Field(2, ge=1, description="Memory for vLLM's paged KV on a CPU, in GiB.")
     tensor_parallel: int = Field(1, ge=1, description="Processes that the model is split over (tensor parallelism).")
     engine_compile: bool = Field(False, description="Let torch.compile optimise the model (slower start).")

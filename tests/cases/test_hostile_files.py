@@ -10,7 +10,7 @@ from fuzzing import SAMPLES, damaged, read_damaged
 
 from retrieval.errors import FileRefused
 
-TRIES = 400
+TRIES = 150
 SECONDS = 240
 CODES = {refusal.code for refusal in FileRefused.__subclasses__()}
 

@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).parents[2]
-KILLS, PAGES = 8, 8
+KILLS, PAGES = 6, 6
 
 
 def test_a_library_whose_processes_are_killed_loses_keeps_and_tells_nothing_wrong(tmp_path):

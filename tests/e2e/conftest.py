@@ -23,6 +23,9 @@ def pytest_collection_modifyitems(items):
     """A stack is stopped by the last of its tests, which says how it must end, before the next one starts."""
     ours = [item for item in items if item.path.parent == Path(__file__).parent and _has_its_shape(item)]
     others = [item for item in items if item.path.parent != Path(__file__).parent]
+    for item in ours:
+        if _shape(item) == "scaled" and item.path.name == "test_killed_worker.py":
+            item.add_marker(pytest.mark.long)
     ours.sort(key=lambda item: (SHAPES.index(_shape(item)), item.path.name == "test_shutdown.py"))
     items[:] = [*others, *ours]
 

@@ -54,6 +54,7 @@ def test_documents_are_pre_read_by_the_workers_own_engines(client, kv, temporary
     assert [tokens_of_engine(url) for url in own_engines(client.stack)] != theirs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("documents", [PAGES], ids=["pages"], indirect=True)
 def test_what_a_killed_worker_was_at_is_taken_up_by_the_other(client, kv, documents):
     before = set(kv.inodes())
@@ -62,6 +63,7 @@ def test_what_a_killed_worker_was_at_is_taken_up_by_the_other(client, kv, docume
     all_preread(client, kv, documents)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("documents", [OTHER_PAGES], ids=["other pages"], indirect=True)
 def test_a_worker_whose_engine_was_killed_leaves_its_documents_to_the_other(client, kv, documents):
     before = set(kv.inodes())
@@ -70,6 +72,7 @@ def test_a_worker_whose_engine_was_killed_leaves_its_documents_to_the_other(clie
     all_preread(client, kv, documents)
 
 
+@pytest.mark.long
 def test_a_deletion_is_not_proven_until_every_engine_has_forgotten(client, stack, temporary):
     document_id = temporary("harbour.md", PAGE)
     stack.kill("engine-2")

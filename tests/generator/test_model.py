@@ -92,6 +92,15 @@ def test_a_whole_model_is_bound_to_no_cores(tmp_path: Path) -> None:
     assert "VLLM_CPU_OMP_THREADS_BIND" not in environment
 
 
+def test_an_engine_that_has_some_of_the_cores_is_bound_to_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    _, environment = engine_command(Settings(state_dir=tmp_path, engine_threads=2), model_folder(tmp_path / "model"))
+    assert environment["OMP_NUM_THREADS"] == "2"
+    assert environment["VLLM_CPU_OMP_THREADS_BIND"] == "nobind"
+
+
 def test_cores_are_shared_out_evenly_and_shared_where_there_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3, 5, 7, 11})
     assert core_lists(ranks=2, threads=4) == "2,3|5,7"
