@@ -1,6 +1,7 @@
 """The scaled shape as local processes: Postgres, two Redis servers, two webs, two workers with an engine each, and the
 engine that answers. The first web owns the Qdrant folder; the other one and the workers reach the index through it."""
 
+import signal
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -67,7 +68,10 @@ class ScaledStack(Stack):
         self.processes()
 
     def stop(self) -> int:
-        """End each as a service manager would; 0 if our own processes ended well. Survivors are ended the hard way."""
+        """End each as a service manager would; 0 if our own processes ended well, by themselves or by the signal.
+
+        Survivors are ended the hard way.
+        """
         if self._stopped is not None:
             return self._stopped
         self.processes()
@@ -81,8 +85,10 @@ class ScaledStack(Stack):
         self._database.stop()
         self.end_survivors()
         self._guardian.close()
-        ours = [code for name, code in codes.items() if not name.startswith("engine")]
-        self._stopped = 0 if set(ours) <= {0} and None not in codes.values() else 1
+        badly = {name: code for name, code in codes.items() if not _ended_well(name, code)}
+        if badly:
+            print(f"ended badly: {badly}")
+        self._stopped = 1 if badly else 0
         return self._stopped
 
     def mend(self) -> None:
@@ -170,3 +176,9 @@ def _redis(name: str, port: int, policy: str) -> ProcessSpec:
 
 
 __all__ = ["ScaledStack"]
+
+
+def _ended_well(name: str, code: int | None) -> bool:
+    if name.startswith("engine"):
+        return code is not None
+    return code in (0, -signal.SIGTERM)
