@@ -78,7 +78,7 @@ class Served:
 
     def preread_some(self, document_id: str) -> bool:
         """A slice of about two chunks; whether there is more to do."""
-        return preread(document_id, self.context, slice_seconds=2.5, clock=partial(next, count()))
+        return preread(document_id, self.context, slice_seconds=1.5, clock=partial(next, count()))
 
     def shown(self, document_id: str) -> dict[str, Any]:
         answer = self.client.get(f"/documents/{document_id}")

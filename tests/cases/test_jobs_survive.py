@@ -4,21 +4,19 @@ moments: tests/workers, tests/e2e and tests/chaos.)"""
 import os
 import signal
 import socket
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-import httpx
 import pytest
 from private_redis import celery_process, private_redis, start_celery, wait_until
 from served import served
+from served_web import web_served
 
 from app.core.catalog import Catalog, RunState
 from app.core.settings import Settings
 from app.web.main import create_app
-from app.web.server import WebServer
 from workers.ingest import ingest
 from workers.nightly import run_of_now
 from workers.preread import preread
@@ -70,14 +68,8 @@ def settings(tmp_path, tmp_path_factory):
 
 @pytest.fixture
 def client(settings):
-    server = WebServer(create_app(settings), settings)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started or not thread.is_alive(), "web has started")
-    with httpx.Client(base_url=settings.web_url, timeout=60) as client:
+    with web_served(create_app(settings), settings, port=settings.port, timeout_seconds=60) as (_, client):
         yield client
-    server.should_exit = True
-    thread.join(30)
 
 
 def add(client, name):

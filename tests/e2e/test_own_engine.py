@@ -55,20 +55,16 @@ def test_documents_are_pre_read_by_the_workers_own_engines(client, kv, temporary
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("documents", [PAGES], ids=["pages"], indirect=True)
-def test_what_a_killed_worker_was_at_is_taken_up_by_the_other(client, kv, documents):
+@pytest.mark.parametrize(
+    ("documents", "killed"),
+    [(PAGES, "worker-1"), (OTHER_PAGES, "engine-1")],
+    ids=["a worker", "a worker's engine"],
+    indirect=["documents"],
+)
+def test_what_was_under_way_where_a_process_was_killed_is_taken_up_by_the_other_worker(client, kv, documents, killed):
     before = set(kv.inodes())
     wait_until(lambda: len(set(kv.inodes()) - before) > 2, "some chunks are pre-read")
-    client.stack.kill("worker-1")
-    all_preread(client, kv, documents)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("documents", [OTHER_PAGES], ids=["other pages"], indirect=True)
-def test_a_worker_whose_engine_was_killed_leaves_its_documents_to_the_other(client, kv, documents):
-    before = set(kv.inodes())
-    wait_until(lambda: len(set(kv.inodes()) - before) > 2, "some chunks are pre-read")
-    client.stack.kill("engine-1")
+    client.stack.kill(killed)
     all_preread(client, kv, documents)
 
 

@@ -1,15 +1,13 @@
 """Upload to index through every real process but the engine: web, Redis, Celery worker, Qdrant behind web."""
 
 import socket
-import threading
 
-import httpx
 import pytest
 from private_redis import celery_process, private_redis, wait_until
+from served_web import web_served
 
 from app.core.settings import Settings
 from app.web.main import create_app
-from app.web.server import WebServer
 
 WORKER = ("-A", "workers.celery_app", "worker", "--concurrency=1")
 PAGE = "# Harbour\n\nThe harbour office opens at seven. Boats are moored for 12 euros a night.\n"
@@ -34,14 +32,8 @@ def settings(tmp_path, tmp_path_factory):
 
 @pytest.fixture
 def client(settings):
-    server = WebServer(create_app(settings), settings)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started or not thread.is_alive(), "web has started")
-    with httpx.Client(base_url=settings.web_url, timeout=30) as client:
+    with web_served(create_app(settings), settings, port=settings.port, timeout_seconds=30) as (_, client):
         yield client
-    server.should_exit = True
-    thread.join(30)
 
 
 def add(client, name, text):

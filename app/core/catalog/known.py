@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.catalog.batches import batches
 from app.core.catalog.database import Database
@@ -15,23 +16,11 @@ from app.core.catalog.states import VersionState
 class Known(Database):
     def known_digests(self, document_ids: Iterable[str]) -> set[tuple[str, str, str]]:
         """The (tenant, document id, SHA-256) of every version of these documents, retired ones included."""
-        found: set[tuple[str, str, str]] = set()
-        query = select(StoredVersion.tenant, StoredVersion.document_id, StoredVersion.sha256)
-        with self._read() as session:
-            for batch in batches(document_ids):
-                rows = session.execute(query.where(StoredVersion.document_id.in_(batch)))
-                found |= {(tenant, document_id, digest) for tenant, document_id, digest in rows}
-        return found
+        return self._named_versions(StoredVersion.sha256, StoredVersion.document_id, document_ids)
 
     def known_versions(self, version_ids: Iterable[str]) -> set[tuple[str, str, str]]:
         """The (tenant, document id, version id) of those of the versions that have rows, retired ones included."""
-        found: set[tuple[str, str, str]] = set()
-        query = select(StoredVersion.tenant, StoredVersion.document_id, StoredVersion.id)
-        with self._read() as session:
-            for batch in batches(version_ids):
-                rows = session.execute(query.where(StoredVersion.id.in_(batch)))
-                found |= {(tenant, document_id, version_id) for tenant, document_id, version_id in rows}
-        return found
+        return self._named_versions(StoredVersion.id, StoredVersion.id, version_ids)
 
     def known_labels(self, document_ids: Iterable[str]) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
         """The collections and the tags of each of the documents, sorted; none of one that is gone."""
@@ -49,3 +38,15 @@ class Known(Database):
         )
         with self._read() as session:
             return session.scalar(count) or 0
+
+    def _named_versions(
+        self, name: InstrumentedAttribute[str], column: InstrumentedAttribute[str], values: Iterable[str]
+    ) -> set[tuple[str, str, str]]:
+        """Tenant, document id and `name` of the versions of which `column` has one of the values."""
+        found: set[tuple[str, str, str]] = set()
+        query = select(StoredVersion.tenant, StoredVersion.document_id, name)
+        with self._read() as session:
+            for batch in batches(values):
+                rows = session.execute(query.where(column.in_(batch)))
+                found |= {(tenant, document_id, each) for tenant, document_id, each in rows}
+        return found

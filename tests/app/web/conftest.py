@@ -1,13 +1,10 @@
-import threading
-
-import httpx
 import pytest
 from scripted_engine import ScriptedEngine
-from web_harness import DEADLINE_SECONDS, PAGES, SECRET, Web, wait_until
+from served_web import web_served
+from web_harness import DEADLINE_SECONDS, PAGES, SECRET, Web
 
 from app.core.settings import Settings
 from app.web.main import create_app
-from app.web.server import WebServer
 
 
 @pytest.fixture(scope="session")
@@ -27,19 +24,11 @@ def shared_web(engine, tmp_path_factory):
         top_k=2,
     )
     app = create_app(settings)
-    server = WebServer(app, settings)
-    server.config.port = 0
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started or not thread.is_alive(), "the server has started")
-    port = server.servers[0].sockets[0].getsockname()[1]
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=DEADLINE_SECONDS) as client:
+    with web_served(app, settings, port=0, timeout_seconds=DEADLINE_SECONDS) as (server, client):
         web = Web(client, app.state.services, server, engine)
         for name, text in PAGES.items():
             web.add(name, text)
         yield web
-    server.should_exit = True
-    thread.join(DEADLINE_SECONDS)
 
 
 @pytest.fixture

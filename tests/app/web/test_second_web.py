@@ -1,13 +1,10 @@
 """Two webs on one database: the first owns the Qdrant folder, the second reaches it through the first."""
 
-import threading
-
-import httpx
 import pytest
-from web_harness import DEADLINE_SECONDS, SECRET, Web, wait_until
+from served_web import web_served
+from web_harness import DEADLINE_SECONDS, SECRET, Web
 
 from app.web.main import create_app
-from app.web.server import WebServer
 from retrieval.errors import IndexUnavailable
 from retrieval.remote_index import RemoteIndex
 
@@ -17,16 +14,8 @@ def second(shared_web):
     address = str(shared_web.client.base_url).rstrip("/")
     settings = shared_web.services.settings.model_copy(update={"index_url": address})
     app = create_app(settings)
-    server = WebServer(app, settings)
-    server.config.port = 0
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started or not thread.is_alive(), "the second web has started")
-    port = server.servers[0].sockets[0].getsockname()[1]
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=DEADLINE_SECONDS) as client:
+    with web_served(app, settings, port=0, timeout_seconds=DEADLINE_SECONDS) as (server, client):
         yield Web(client, app.state.services, server, shared_web.engine)
-    server.should_exit = True
-    thread.join(DEADLINE_SECONDS)
 
 
 def passages(web, question):
