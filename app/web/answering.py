@@ -57,9 +57,9 @@ class Answering:
         self._lookups = Lookups(services)
         self._preparing = Preparing(services, self._lookups)
 
-    async def prepare(self, ask: AskRequest) -> Asked:
+    async def prepare(self, ask: AskRequest, tenant: str) -> Asked:
         """Raises what `Preparing.prepare` raises: nothing has been sent yet."""
-        return await self._preparing.prepare(ask)
+        return await self._preparing.prepare(ask, tenant)
 
     async def answer(self, asked: Asked) -> AsyncGenerator[Event]:
         """`meta`, `sources`, `delta`…, then exactly one of `done` and `error`. Closing it ends the generation."""
@@ -111,6 +111,7 @@ class Answering:
                 progress.lookups = disabled(asked.passages)
             else:
                 progress.lookups = await self._lookups.account(
+                    asked.tenant,
                     progress.report,
                     generation.fingerprint,
                     asked.passages,

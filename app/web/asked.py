@@ -47,6 +47,7 @@ class Asked:
     """`arrived` is a `perf_counter` time; `generation` is None where no passage was found."""
 
     request_id: str
+    tenant: str
     question: str
     policy: Policy
     arrived: float
@@ -60,38 +61,38 @@ class Preparing:
         self._services = services
         self._lookups = lookups
 
-    async def prepare(self, ask: AskRequest) -> Asked:
+    async def prepare(self, ask: AskRequest, tenant: str) -> Asked:
         """Retrieve passages and assemble the prompt.
 
         Raises BadLabel, BadPolicy, ContradictoryCache, QuestionTooLong, CacheIncomplete, EngineUnavailable.
         """
-        return await run_in_threadpool(self._prepare, ask, time.perf_counter())
+        return await run_in_threadpool(self._prepare, ask, tenant, time.perf_counter())
 
-    def _prepare(self, ask: AskRequest, arrived: float) -> Asked:
+    def _prepare(self, ask: AskRequest, tenant: str, arrived: float) -> Asked:
         settings = self._services.settings
         policy = _policy(ask, self._services.default_policy)
         began = time.perf_counter()
         passages = tuple(
             self._services.retriever.retrieve(
-                settings.tenant, ask.question, settings.top_k, settings.min_score, scope_of(ask.scope)
+                tenant, ask.question, settings.top_k, settings.min_score, scope_of(ask.scope)
             )
         )
         retrieval_ms = 1000 * (time.perf_counter() - began)
         request_id = new_id("req")
         if not passages:
-            return Asked(request_id, ask.question, policy, arrived, retrieval_ms, (), None)
+            return Asked(request_id, tenant, ask.question, policy, arrived, retrieval_ms, (), None)
         status = self._services.engine.status()
         conditioned = self._services.conditioning is not Conditioning.OFF and not policy.alone
         if conditioned and settings.first_place_margin > 0:
-            passages = self._ordered(status, passages)
+            passages = self._ordered(tenant, status, passages)
         answer_tokens = ask.max_tokens or settings.max_answer_tokens
         room = status.max_model_tokens - answer_tokens
         passages, prompt = self._assemble(passages, ask.question, room, conditioned)
         request, withheld = self._withhold(
-            FusionRequest(request_id, settings.tenant, str(policy), prompt.segments), prompt, status.fingerprint
+            FusionRequest(request_id, tenant, str(policy), prompt.segments), prompt, status.fingerprint
         )
         if ask.cache is CacheMode.ONLY:
-            self._require_cache(status, passages, conditioned, withheld)
+            self._require_cache(tenant, status, passages, conditioned, withheld)
         generation = Generation(
             prompt.token_ids,
             request,
@@ -99,10 +100,10 @@ class Preparing:
             status.fingerprint,
             conditioned,
         )
-        return Asked(request_id, ask.question, policy, arrived, retrieval_ms, passages, generation)
+        return Asked(request_id, tenant, ask.question, policy, arrived, retrieval_ms, passages, generation)
 
-    def _ordered(self, status: EngineStatus, passages: Sequence[Passage]) -> tuple[Passage, ...]:
-        opened = self._lookups.opened(status.fingerprint, passages)
+    def _ordered(self, tenant: str, status: EngineStatus, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+        opened = self._lookups.opened(tenant, status.fingerprint, passages)
         return tuple(prefer_first(passages, opened, self._services.settings.first_place_margin))
 
     def _assemble(
@@ -139,13 +140,18 @@ class Preparing:
         return replace(request, segments=segments), withheld
 
     def _require_cache(
-        self, status: EngineStatus, passages: Sequence[Passage], conditioned: bool, withheld: Collection[str]
+        self,
+        tenant: str,
+        status: EngineStatus,
+        passages: Sequence[Passage],
+        conditioned: bool,
+        withheld: Collection[str],
     ) -> None:
         if not status.fusion:
             raise CacheIncomplete(f"The engine computes everything: {status.fusion_reason}.", "Ask with cache “auto”.")
-        missing = self._lookups.missing(status.fingerprint, passages, conditioned, withheld)
+        missing = self._lookups.missing(tenant, status.fingerprint, passages, conditioned, withheld)
         if missing:
-            self._lookups.have_read(missing)
+            self._lookups.have_read(tenant, missing)
             raise CacheIncomplete(
                 f"{len(missing)} of {len(passages)} chunks have not been pre-read.",
                 "They are being read; ask again in a moment, or with cache “auto”.",

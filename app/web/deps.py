@@ -8,6 +8,7 @@ from fastapi import Path as PathParam
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
+from app.core.access import Principal, Role
 from app.core.catalog import DocumentFilter, DocumentState
 from app.web.answering import Answering
 from app.web.jobs import Jobs
@@ -27,29 +28,37 @@ def get_services(connection: HTTPConnection) -> Services:
 ServicesDep = Annotated[Services, Depends(get_services)]
 
 
+def get_principal(services: ServicesDep) -> Principal:
+    """Whoever reaches this process: it listens on loopback where nothing else is set."""
+    return Principal("operator", "operator", services.settings.tenant, Role.ADMIN, Role.ADMIN.permissions)
+
+
+PrincipalDep = Annotated[Principal, Depends(get_principal)]
+
+
 def get_answering(connection: HTTPConnection) -> Answering:
     answering: Answering = connection.app.state.answering
     return answering
 
 
-def get_library(services: ServicesDep) -> Library:
-    return Library(services)
+def get_library(services: ServicesDep, principal: PrincipalDep) -> Library:
+    return Library(services, principal.tenant)
 
 
-def get_url_list(services: ServicesDep) -> UrlList:
-    return UrlList(services)
+def get_url_list(services: ServicesDep, principal: PrincipalDep) -> UrlList:
+    return UrlList(services, principal.tenant)
 
 
-def get_syncs(services: ServicesDep) -> Syncs:
-    return Syncs(services)
+def get_syncs(services: ServicesDep, principal: PrincipalDep) -> Syncs:
+    return Syncs(services, principal.tenant)
 
 
-def get_system(services: ServicesDep) -> System:
-    return System(services)
+def get_system(services: ServicesDep, principal: PrincipalDep) -> System:
+    return System(services, principal.tenant)
 
 
-def get_jobs(services: ServicesDep) -> Jobs:
-    return Jobs(services)
+def get_jobs(services: ServicesDep, principal: PrincipalDep) -> Jobs:
+    return Jobs(services, principal.tenant)
 
 
 def get_document_filter(

@@ -17,10 +17,10 @@ class RunNotFound(NotFound):
 
 
 class Jobs:
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, tenant: str) -> None:
         self._catalog = services.catalog
         self._waker = services.waker
-        self._tenant = services.settings.tenant
+        self._tenant = tenant
 
     def page(self, state: JobState | None, limit: int, offset: int) -> JobPageOut:
         page = self._catalog.jobs(self._tenant, state, limit, offset)

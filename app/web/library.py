@@ -14,10 +14,10 @@ from workers.labelling import tell_index
 
 
 class Library:
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, tenant: str) -> None:
         self._services = services
         self._catalog = services.catalog
-        self._tenant = services.settings.tenant
+        self._tenant = tenant
 
     def add(
         self,

@@ -54,10 +54,16 @@ class Lookups:
         self._background: set[asyncio.Task[None]] = set()
 
     def missing(
-        self, fingerprint: str, passages: Sequence[Passage], conditioned: bool, withheld: Collection[str] = ()
+        self,
+        tenant: str,
+        fingerprint: str,
+        passages: Sequence[Passage],
+        conditioned: bool,
+        withheld: Collection[str] = (),
     ) -> list[Passage]:
         """Passages that no shared tier has KV for that serves their place and is not `withheld`, by key. Blocking."""
         served = self._stored(
+            tenant,
             {
                 passage.chunk_id: [
                     identity
@@ -65,27 +71,28 @@ class Lookups:
                     if identity.key not in withheld
                 ]
                 for passage in passages
-            }
+            },
         )
         return [passage for passage in passages if passage.chunk_id not in served]
 
-    def opened(self, fingerprint: str, passages: Sequence[Passage]) -> set[str]:
+    def opened(self, tenant: str, fingerprint: str, passages: Sequence[Passage]) -> set[str]:
         """Chunk ids of passages whose opening reading is in a shared tier; none when no tier answers. Blocking."""
         try:
-            return self._stored({p.chunk_id: [self._identity(fingerprint, p, Reading.OPENING)] for p in passages})
+            opening = {p.chunk_id: [self._identity(fingerprint, p, Reading.OPENING)] for p in passages}
+            return self._stored(tenant, opening)
         except TierDown as error:
             log.warning("the order of passages stays: %s", error)
             return set()
 
-    def have_read(self, passages: Iterable[Passage]) -> None:
+    def have_read(self, tenant: str, passages: Iterable[Passage]) -> None:
         """Have the documents of these passages pre-read where something of them is missing. Blocking."""
         documents = {passage.document_id for passage in passages}
         if documents:
-            services = self._services
-            read_missed(services.settings.tenant, documents, catalog=services.catalog, waker=services.waker)
+            read_missed(tenant, documents, catalog=self._services.catalog, waker=self._services.waker)
 
     async def account(
         self,
+        tenant: str,
         report: FusionReport,
         fingerprint: str,
         passages: Sequence[Passage],
@@ -93,8 +100,8 @@ class Lookups:
         prompt_tokens: int,
     ) -> list[Lookup]:
         """Turn a fused request's report into look-ups, count them, and have what is missing pre-read."""
-        lookups = await run_in_threadpool(self._explain, report, fingerprint, passages, conditioned)
-        self.in_background(run_in_threadpool(self._record, lookups, report, prompt_tokens))
+        lookups = await run_in_threadpool(self._explain, tenant, report, fingerprint, passages, conditioned)
+        self.in_background(run_in_threadpool(self._record, tenant, lookups, report, prompt_tokens))
         return lookups
 
     async def drain(self) -> None:
@@ -117,10 +124,10 @@ class Lookups:
         readings = chunk_readings(passage.n, conditioned)
         return [self._identity(fingerprint, passage, reading) for reading in readings]
 
-    def _stored(self, candidates: Mapping[str, Sequence[BlobIdentity]]) -> set[str]:
+    def _stored(self, tenant: str, candidates: Mapping[str, Sequence[BlobIdentity]]) -> set[str]:
         """The chunk ids that have any of their candidates in a shared tier. Raises TierDown when none answers."""
         keys = {identity.key for identities in candidates.values() for identity in identities}
-        stored = self._services.store.contains(self._services.settings.tenant, keys)
+        stored = self._services.store.contains(tenant, keys)
         return {
             chunk_id
             for chunk_id, identities in candidates.items()
@@ -128,11 +135,10 @@ class Lookups:
         }
 
     def _explain(
-        self, report: FusionReport, fingerprint: str, passages: Sequence[Passage], conditioned: bool
+        self, tenant: str, report: FusionReport, fingerprint: str, passages: Sequence[Passage], conditioned: bool
     ) -> list[Lookup]:
         if report.not_fused is not None:
             return disabled(passages)
-        tenant = self._services.settings.tenant
         records = self._services.catalog.readings(tenant, {ids_hash(passage.token_ids) for passage in passages})
         explain = partial(explain_miss, now=datetime.now(UTC), life_seconds=longest_life(self._services.settings))
         return [
@@ -140,8 +146,7 @@ class Lookups:
             for passage, outcome in zip(passages, report.chunks, strict=True)
         ]
 
-    def _record(self, lookups: list[Lookup], report: FusionReport, prompt_tokens: int) -> None:
-        tenant = self._services.settings.tenant
+    def _record(self, tenant: str, lookups: list[Lookup], report: FusionReport, prompt_tokens: int) -> None:
         try:
             reuse = reuse_of(report, prompt_tokens, _loaded(lookups))
             count(self._services.catalog, tenant, lookups, datetime.now(UTC), reuse)
@@ -150,11 +155,12 @@ class Lookups:
             for lookup in lookups:
                 if lookup.better is not None:
                     self._services.catalog.wish_reading(wanted_reading(tenant, lookup.better))
-            self.have_read(
+            unread = (
                 lookup.passage
                 for lookup in lookups
                 if lookup.better is not None or lookup.reason not in (None, MissReason.DISABLED)
             )
+            self.have_read(tenant, unread)
         except Exception:
             log.exception("the look-ups of an answer were not counted")
 

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
 
 from app.core.settings import Settings, get_settings
+from app.web.access.guard import require_guards
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
 from app.web.problems import install_problems
@@ -44,5 +45,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(PageHeaders)
     for module in (ask, documents, files, labels, syncs, health, status, admin, jobs, metrics, internal):
         app.include_router(module.router)
+    require_guards(app)
     add_pages(app)
     return app

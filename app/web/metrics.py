@@ -17,21 +17,21 @@ from kvstore.decoded import DecodedChunks
 from kvstore.reasons import MissReason
 
 
-def exposition(services: Services) -> bytes:
+def exposition(services: Services, tenant: str) -> bytes:
     """All metrics in Prometheus' text format 0.0.4. Blocking. Raises DatabaseUnavailable."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    registry.register(ServiceCollector(services))
+    registry.register(ServiceCollector(services, tenant))
     return generate_latest(registry)
 
 
 class ServiceCollector(Collector):
     """One tenant's counters and stock; tiers and machine are as they are, whoever uses them."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, tenant: str) -> None:
         self._services = services
         self._catalog = services.catalog
-        self._tenant = services.settings.tenant
+        self._tenant = tenant
         self._tiers = [tier.name for tier in services.store.tiers]
 
     def describe(self) -> list[Metric]:

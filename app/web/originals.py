@@ -29,12 +29,11 @@ class Original:
                 yield piece
 
 
-def open_original(services: Services, document_id: str) -> Original:
+def open_original(services: Services, tenant: str, document_id: str) -> Original:
     """The bytes of the version that answers questions, else of the one that is to. Blocking.
 
     Raises: DocumentNotFound, also for one that is being deleted; FileMissing.
     """
-    tenant = services.settings.tenant
     document = services.catalog.get_document(tenant, document_id)
     if document.state is DocumentState.DELETING:
         raise DocumentNotFound(f"There is no document {document_id}.", "List the documents to see their ids.")

@@ -16,10 +16,10 @@ class SyncNotFound(NotFound):
 
 
 class Syncs:
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, tenant: str) -> None:
         self._catalog = services.catalog
         self._waker = services.waker
-        self._tenant = services.settings.tenant
+        self._tenant = tenant
         self._folders = list(sync_folders_from(services.settings.sync_folders))
 
     def start(self, wanted: SyncIn) -> SyncListOut:

@@ -32,10 +32,10 @@ class WorkerAway(Unavailable):
 
 
 class System:
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, tenant: str) -> None:
         self._services = services
         self._catalog = services.catalog
-        self._tenant = services.settings.tenant
+        self._tenant = tenant
 
     def readiness(self) -> Readiness:
         parts = [

@@ -19,9 +19,9 @@ _LONGEST_MEDIA_TYPE = 100
 
 
 class UrlList:
-    def __init__(self, services: Services, fetcher: Fetcher | None = None) -> None:
+    def __init__(self, services: Services, tenant: str, fetcher: Fetcher | None = None) -> None:
         settings = services.settings
-        self._library = Library(services)
+        self._library = Library(services, tenant)
         self._fetcher = fetcher or Fetcher(
             AllowedHosts(settings.url_hosts), settings.url_seconds, settings.max_upload_bytes
         )

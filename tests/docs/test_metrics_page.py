@@ -29,7 +29,7 @@ def test_every_metric_has_a_row(tmp_path):
     catalog.end_run(run.id, RunState.DONE)
     reindexing = SimpleNamespace(left=lambda: 0)
     services = SimpleNamespace(settings=settings, catalog=catalog, store=build_store(settings), reindexing=reindexing)
-    families = list(ServiceCollector(services).collect())
+    families = list(ServiceCollector(services, "default").collect())
     catalog.close()
     assert {family.name + ("_total" if family.type == "counter" else "") for family in families} == set(rows("Metrics"))
     assert all(family.documentation.endswith(".") for family in families)

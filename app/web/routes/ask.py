@@ -3,7 +3,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from app.web.deps import AnsweringDep
+from app.web.access.guard import ASK
+from app.web.deps import AnsweringDep, PrincipalDep
 from app.web.schemas.ask import AnswerOut, AskRequest
 from app.web.schemas.problem import Problem
 from app.web.stream import EventStream, single_response
@@ -21,10 +22,15 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 @router.post(
-    "/ask", operation_id="ask", summary="Ask the documents a question", response_model=None, responses=_RESPONSES
+    "/ask",
+    operation_id="ask",
+    dependencies=[ASK],
+    summary="Ask the documents a question",
+    response_model=None,
+    responses=_RESPONSES,
 )
-async def ask(request: Request, question: AskRequest, answering: AnsweringDep) -> Response:
+async def ask(request: Request, question: AskRequest, answering: AnsweringDep, principal: PrincipalDep) -> Response:
     """Answer as JSON, or with `stream` as server-sent events. Closing the connection ends the generation."""
-    asked = await answering.prepare(question)
+    asked = await answering.prepare(question, principal.tenant)
     events = answering.answer(asked)
     return EventStream(events) if question.stream else await single_response(request, events)

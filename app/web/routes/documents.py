@@ -4,6 +4,7 @@ from fastapi import APIRouter, Form, Response, UploadFile
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse
 
+from app.web.access.guard import READ, WRITE
 from app.web.deps import After, DocumentFilterDep, DocumentId, LibraryDep, Limit, Offset, UrlListDep
 from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, DocumentVectors
 from app.web.schemas.labels import LabelList
@@ -13,7 +14,7 @@ from app.web.schemas.urls import UrlsAdded, UrlsIn
 router = APIRouter(prefix="/documents", tags=["documents"], responses={404: {"model": Problem}})
 
 
-@router.get("", operation_id="list_documents", summary="List documents, newest first")
+@router.get("", operation_id="list_documents", dependencies=[READ], summary="List documents, newest first")
 def list_documents(
     library: LibraryDep, chosen: DocumentFilterDep, limit: Limit = 50, offset: Offset = 0, after: After = None
 ) -> DocumentPage:
@@ -23,6 +24,7 @@ def list_documents(
 @router.post(
     "",
     operation_id="add_document",
+    dependencies=[WRITE],
     summary="Add a document",
     status_code=201,
     responses={200: {"model": DocumentAdded, "description": "The same bytes were there already."}},
@@ -43,12 +45,17 @@ async def add_document(
     return added
 
 
-@router.post("/urls", operation_id="add_urls", summary="Add documents by their URLs; each has a result of its own")
+@router.post(
+    "/urls",
+    operation_id="add_urls",
+    dependencies=[WRITE],
+    summary="Add documents by their URLs; each has a result of its own",
+)
 def add_urls(wanted: UrlsIn, urls: UrlListDep) -> UrlsAdded:
     return urls.add(wanted)
 
 
-@router.get("/{document_id}", operation_id="get_document", summary="Show one document")
+@router.get("/{document_id}", operation_id="get_document", dependencies=[READ], summary="Show one document")
 def get_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
     return library.get(document_id)
 
@@ -56,6 +63,7 @@ def get_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
 @router.get(
     "/{document_id}/text",
     operation_id="get_document_text",
+    dependencies=[READ],
     summary="The document's text, which citations count in",
     response_class=PlainTextResponse,
 )
@@ -66,6 +74,7 @@ def get_document_text(document_id: DocumentId, library: LibraryDep) -> PlainText
 @router.get(
     "/{document_id}/vectors",
     operation_id="count_document_vectors",
+    dependencies=[READ],
     summary="How many vectors the index holds of a document, also of one that is gone",
 )
 def count_document_vectors(document_id: DocumentId, library: LibraryDep) -> DocumentVectors:
@@ -73,15 +82,22 @@ def count_document_vectors(document_id: DocumentId, library: LibraryDep) -> Docu
 
 
 @router.delete(
-    "/{document_id}", operation_id="delete_document", summary="Delete a document and all that was made of it",
+    "/{document_id}",
+    operation_id="delete_document",
+    dependencies=[WRITE],
+    summary="Delete a document and all that was made of it",
     status_code=204,
-)  # fmt: skip
+)
 def delete_document(document_id: DocumentId, library: LibraryDep) -> None:
     library.delete(document_id)
 
 
 @router.post(
-    "/{document_id}/retry", operation_id="retry_document", summary="Try a failed document again", status_code=202
+    "/{document_id}/retry",
+    operation_id="retry_document",
+    dependencies=[WRITE],
+    summary="Try a failed document again",
+    status_code=202,
 )
 def retry_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
     return library.retry(document_id)

@@ -4,7 +4,8 @@ from fastapi import APIRouter
 from fastapi import Path as PathParam
 from fastapi.responses import StreamingResponse
 
-from app.web.deps import ServicesDep
+from app.web.access.guard import READ
+from app.web.deps import PrincipalDep, ServicesDep
 from app.web.originals import content_disposition, open_original
 from app.web.schemas.problem import Problem
 
@@ -18,13 +19,14 @@ _ANY_BYTES = "application/octet-stream"
 @router.get(
     "/{document_id}/file",
     operation_id="get_document_file",
+    dependencies=[READ],
     summary="The document's file, byte for byte, under its name",
     response_class=StreamingResponse,
     responses={200: {"content": {_ANY_BYTES: {"schema": {"type": "string", "format": "binary"}}}}},
 )
-def get_document_file(document_id: DocumentId, services: ServicesDep) -> StreamingResponse:
+def get_document_file(document_id: DocumentId, principal: PrincipalDep, services: ServicesDep) -> StreamingResponse:
     """A stranger's file: browsers are to save it, whatever it says it is, and to run nothing of it."""
-    original = open_original(services, document_id)
+    original = open_original(services, principal.tenant, document_id)
     return StreamingResponse(
         original.pieces(),
         media_type=_ANY_BYTES,

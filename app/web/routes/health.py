@@ -1,12 +1,13 @@
 from fastapi import APIRouter, Response
 
+from app.web.access.guard import PUBLIC
 from app.web.deps import SystemDep
 from app.web.schemas.system import Health, Readiness
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", operation_id="health", summary="The web process answers")
+@router.get("/healthz", operation_id="health", dependencies=[PUBLIC], summary="The web process answers")
 async def health() -> Health:
     return Health(status="ok")
 
@@ -14,6 +15,7 @@ async def health() -> Health:
 @router.get(
     "/readyz",
     operation_id="readiness",
+    dependencies=[PUBLIC],
     summary="Whether every part answers that questions need",
     responses={503: {"model": Readiness, "description": "Some required part does not answer."}},
 )

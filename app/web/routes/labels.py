@@ -1,6 +1,7 @@
 from fastapi import APIRouter
 
 from app.core.catalog import LabelKind
+from app.web.access.guard import READ, WRITE
 from app.web.deps import DocumentId, LibraryDep
 from app.web.schemas.documents import DocumentOut
 from app.web.schemas.labels import LabelListOut, LabelsIn
@@ -9,12 +10,17 @@ from app.web.schemas.problem import Problem
 router = APIRouter(tags=["labels"])
 
 
-@router.get("/collections", operation_id="list_collections", summary="Collections and how many documents are in each")
+@router.get(
+    "/collections",
+    operation_id="list_collections",
+    dependencies=[READ],
+    summary="Collections and how many documents are in each",
+)
 def list_collections(library: LibraryDep) -> LabelListOut:
     return LabelListOut(items=library.labels(LabelKind.COLLECTION))
 
 
-@router.get("/tags", operation_id="list_tags", summary="Tags and how many documents have each")
+@router.get("/tags", operation_id="list_tags", dependencies=[READ], summary="Tags and how many documents have each")
 def list_tags(library: LibraryDep) -> LabelListOut:
     return LabelListOut(items=library.labels(LabelKind.TAG))
 
@@ -22,6 +28,7 @@ def list_tags(library: LibraryDep) -> LabelListOut:
 @router.put(
     "/documents/{document_id}/labels",
     operation_id="label_document",
+    dependencies=[WRITE],
     summary="Give a document other collections or tags",
     responses={404: {"model": Problem}},
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from scripted_engine import FINGERPRINT
+from web_harness import TENANT
 
 from app.core.catalog import ReadingState
 from app.web.asked import CacheIncomplete, Preparing
@@ -60,7 +61,7 @@ def store(web):
 
 
 def prepare(preparing, **fields):
-    return asyncio.run(preparing.prepare(AskRequest(question=QUESTION, **fields)))
+    return asyncio.run(preparing.prepare(AskRequest(question=QUESTION, **fields), TENANT))
 
 
 def readings(asked):
@@ -73,7 +74,12 @@ def explain(lookups, asked, *outcomes):
     async def account():
         generation = asked.generation
         found = await lookups.account(
-            report, generation.fingerprint, asked.passages, generation.conditioned, len(generation.token_ids)
+            TENANT,
+            report,
+            generation.fingerprint,
+            asked.passages,
+            generation.conditioned,
+            len(generation.token_ids),
         )
         await lookups.drain()
         return found

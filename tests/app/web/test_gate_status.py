@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from web_harness import TENANT
 
 from app.web.system import System
 from generator.conditioning import Conditioning
@@ -20,7 +21,7 @@ def state(tmp_path):
 def system(web, state):
     """The service with a state folder of this test's own, and a model that no result ships for."""
     settings = web.services.settings.model_copy(update={"state_dir": state})
-    return System(replace(web.services, settings=settings, fingerprint=FINGERPRINT))
+    return System(replace(web.services, settings=settings, fingerprint=FINGERPRINT), TENANT)
 
 
 def test_a_model_that_was_never_measured_runs_conservatively_and_says_so(system):

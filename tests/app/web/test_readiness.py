@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 from object_server import BUCKET, ObjectServer
 from qdrant_server import QdrantServer
-from web_harness import SECRET, wait_until
+from web_harness import SECRET, TENANT, wait_until
 
 from app.web.schemas.system import Part, Readiness
 from app.web.system import System
@@ -29,7 +29,7 @@ def complete(web, monkeypatch):
 
 
 def readiness(web, options: TierOptions) -> Readiness:
-    return System(replace(web.services, kv_probes=tier_probes(options))).readiness()
+    return System(replace(web.services, kv_probes=tier_probes(options)), TENANT).readiness()
 
 
 def kv_part(found: Readiness) -> Part:
@@ -99,7 +99,7 @@ def test_a_silent_redis_is_named_costs_one_time_out_and_is_left_alone(complete, 
         silent.bind(str(tmp_path / "silent.sock"))
         silent.listen()
         options = TierOptions("", 0, redis_url=f"unix://{tmp_path}/silent.sock")
-        system = System(replace(complete.services, kv_probes=tier_probes(options)))
+        system = System(replace(complete.services, kv_probes=tier_probes(options)), TENANT)
         found = [system.readiness() for _ in range(3)]
         silent.accept()[0].close()
         silent.setblocking(False)
@@ -125,7 +125,7 @@ def test_a_dead_object_store_is_named_and_the_service_stays_ready(complete, monk
 
 def index_part(services) -> tuple[bool, Part]:
     """Whether the service is ready, and what is said of the index."""
-    found = System(services).readiness()
+    found = System(services, TENANT).readiness()
     (part,) = [part for part in found.parts if part.name == "index"]
     return found.ready, part
 

@@ -19,6 +19,7 @@ from workers.context import WorkerContext
 from workers.ingest import ingest
 
 DEADLINE_SECONDS = 30
+TENANT = "default"
 SECRET = "internal-secret-of-the-tests"
 PAGES = {
     "travel.md": "# Travel\n\nThe travel meal allowance is 45 euros a day. Trains are booked by the traveller.\n",

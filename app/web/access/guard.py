@@ -1,0 +1,60 @@
+"""What each route asks of whoever calls it. A route that says nothing keeps the application from starting."""
+
+from dataclasses import dataclass
+
+from fastapi import Depends, FastAPI
+from fastapi.routing import APIRoute
+
+from app.core.access import Permission
+from app.core.errors import PrereadError, SetupError
+from app.web.deps import PrincipalDep, require_internal_secret
+
+
+class Forbidden(PrereadError):
+    code = "forbidden"
+    status = 403
+
+
+class UnguardedRoute(SetupError):
+    code = "unguarded_route"
+
+
+@dataclass(frozen=True)
+class Needs:
+    permission: Permission
+
+    def __call__(self, principal: PrincipalDep) -> None:
+        """Raises Forbidden."""
+        if self.permission not in principal.permissions:
+            raise Forbidden(
+                f"{principal.name} may not do this: it takes the permission “{self.permission}”.",
+                "Ask an admin for another role, or for a key with this scope.",
+            )
+
+
+def anyone() -> None:
+    """A route for those who are not signed in too."""
+
+
+ASK = Depends(Needs(Permission.ASK))
+READ = Depends(Needs(Permission.READ_DOCUMENTS))
+WRITE = Depends(Needs(Permission.WRITE_DOCUMENTS))
+METRICS = Depends(Needs(Permission.METRICS))
+ADMIN = Depends(Needs(Permission.ADMIN))
+PUBLIC = Depends(anyone)
+GUARDS = (anyone, require_internal_secret)
+
+
+def guards_of(route: APIRoute) -> list[object]:
+    """`Needs`, `anyone` or another of `GUARDS` that stand in the route's dependencies."""
+    calls = [dependant.call for dependant in route.dependant.dependencies]
+    return [call for call in calls if isinstance(call, Needs) or call in GUARDS]
+
+
+def require_guards(app: FastAPI) -> None:
+    """Raises UnguardedRoute for a route without exactly one guard."""
+    for route in app.routes:
+        if isinstance(route, APIRoute) and len(guards_of(route)) != 1:
+            raise UnguardedRoute(
+                f"{route.path} does not say who may call it.", "Give it one of app/web/access/guard.py."
+            )
