@@ -34,22 +34,29 @@ class Work(Protocol):
 
 
 def run_of_now(catalog: Catalog, settings: Settings, now: datetime) -> Run | None:
-    """The run that is to go on: ends the one whose window is over, and opens the night's where none has been yet."""
+    """The run that is to go on: ends those whose window is over, and opens the night's where a tenant had none yet.
+
+    One at a time, whoever's it is: one by hand first, then the operator's own night, then the other tenants' by name.
+    """
     at, until = time.fromisoformat(settings.nightly_at), time.fromisoformat(settings.nightly_until)
     zone = ZoneInfo(settings.timezone)
-    run = catalog.open_run(settings.tenant)
-    if run is not None and run.until is not None and now >= run.until:
+    open_runs = catalog.open_runs()
+    over = [run for run in open_runs if run.until is not None and now >= run.until]
+    for run in over:
         catalog.end_run(run.id, RunState.STOPPED, "Its window is over.")
-        log.info("the nightly run has stopped with its window; %d documents are left", run.left)
-        run = None
+        log.info("%s: the nightly run has stopped with its window; %d documents are left", run.tenant, run.left)
+    if going_on := [run for run in open_runs if run not in over]:
+        return going_on[0]
     window = window_at(now, at, until, zone)
-    if run is None and window is not None:
-        last = catalog.last_nightly_start(settings.tenant)
+    if window is None:
+        return None
+    for tenant in dict.fromkeys([settings.tenant, *catalog.tenants()]):
+        last = catalog.last_nightly_start(tenant)
         if last is None or last < window.start:
-            wanted = by_value(catalog.asked_documents(settings.tenant))
-            run = catalog.start_run(settings.tenant, RunKind.NIGHTLY, wanted, window.end)
-            log.info("the nightly run has begun: %d documents, until %s", len(wanted), window.end)
-    return run
+            wanted = by_value(catalog.asked_documents(tenant))
+            log.info("%s: the nightly run begins: %d documents, until %s", tenant, len(wanted), window.end)
+            return catalog.start_run(tenant, RunKind.NIGHTLY, wanted, window.end)
+    return None
 
 
 def sync_folders(run: Run, context: WorkerContext, now: datetime) -> dict[str, Any]:

@@ -50,10 +50,7 @@ class Reindexing:
         """
         if not self._thread.is_alive():
             return 0
-        tenant = self._settings.tenant
-        older = self._index.count_older(tenant)
-        missing = self._catalog.published_chunk_total(tenant) - (self._index.count(tenant) - older)
-        return max(older, missing)
+        return sum(self._left_of(tenant) for tenant in self._tenants())
 
     def progress(self) -> str:
         """In words what is left, "" once it has ended. Raises: IndexUnavailable."""
@@ -66,15 +63,24 @@ class Reindexing:
 
     def once(self) -> bool:
         """Move all that nobody else is working on. True: nothing is left to do."""
-        tenant = self._settings.tenant
-        documents = self._catalog.published_documents(tenant)
+        tenants = self._tenants()
+        documents = [document for tenant in tenants for document in self._catalog.published_documents(tenant)]
         done = [self._move(document) for document in documents if not self._stop.is_set()]
         if len(done) < len(documents) or not all(done):
             return False
-        if older := self._index.count_older(tenant):
-            log.info("the index: %d chunks that belong to no document are left out", older)
-        self._index.forget_older(tenant)
+        for tenant in tenants:
+            if older := self._index.count_older(tenant):
+                log.info("the index: %d chunks that belong to no document are left out", older)
+            self._index.forget_older(tenant)
         return True
+
+    def _tenants(self) -> list[str]:
+        return list(dict.fromkeys([self._settings.tenant, *self._catalog.tenants()]))
+
+    def _left_of(self, tenant: str) -> int:
+        older = self._index.count_older(tenant)
+        missing = self._catalog.published_chunk_total(tenant) - (self._index.count(tenant) - older)
+        return max(older, missing)
 
     def _run(self) -> None:
         while not self._stop.is_set():

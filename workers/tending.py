@@ -48,11 +48,12 @@ def tend(context: WorkerContext, now: datetime) -> dict[str, Any]:
 def verify_sample(context: WorkerContext, now: datetime, first: str | None = None) -> dict[str, int]:
     """Read the blobs of some readings in every tier; what is amiss is removed and made again. Raises: TierDown.
 
-    Keys are hashes, so those that follow a random one (`first`) are a random sample.
+    Keys are hashes, so those of a random tenant that follow a random one (`first`) are a random sample.
     """
     catalog = context.catalog
     first = first or secrets.token_hex(_KEY_BYTES)
-    sample = catalog.ready_readings((context.settings.tenant, first), _SAMPLE)
+    tenant = secrets.choice(catalog.tenants() or [context.settings.tenant])
+    sample = catalog.ready_readings((tenant, first), _SAMPLE)
     sample = sample or catalog.ready_readings(limit=_SAMPLE)
     tiers = context.store.tiers
     judge = Judge(context.codecs, partial(is_known, catalog))

@@ -52,7 +52,8 @@ class Work:
         run = nightly.run_of_now(context.catalog, context.settings, now)
         if run is None:
             return
-        if context.catalog.take_tending(run.id, hard_limit_seconds(context.settings)):
+        operators = run.tenant == context.settings.tenant
+        if operators and context.catalog.take_tending(run.id, hard_limit_seconds(context.settings)):
             context.catalog.tended(run.id, nightly.sync_folders(run, context, now) | tend(context, now))
         try:
             more = nightly.work_on(run, context, datetime.now(UTC), clock=time.monotonic)

@@ -20,7 +20,9 @@ class Syncs:
         self._catalog = services.catalog
         self._waker = services.waker
         self._tenant = tenant
-        self._folders = list(sync_folders_from(services.settings.sync_folders))
+        # The folders are the operator's: what is in them becomes documents of the operator's own tenant.
+        operators = tenant == services.settings.tenant
+        self._folders = list(sync_folders_from(services.settings.sync_folders)) if operators else []
 
     def start(self, wanted: SyncIn) -> SyncListOut:
         """Have a worker do it. Raises SyncFolderNotFound."""

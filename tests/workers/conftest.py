@@ -103,12 +103,10 @@ def one_at_a_time(context):
 def add(context):
     """Add a document as web does."""
 
-    def add(name: str, data: bytes | str) -> Document:
+    def add(name: str, data: bytes | str, tenant: str = context.settings.tenant) -> Document:
         incoming = context.files.receive(io.BytesIO(data.encode() if isinstance(data, str) else data), 10**7)
-        document, _ = context.catalog.add_document(
-            context.settings.tenant, name, incoming.sha256, "text/plain", incoming.size_bytes
-        )
-        context.files.keep(incoming, context.settings.tenant, document.id)
+        document, _ = context.catalog.add_document(tenant, name, incoming.sha256, "text/plain", incoming.size_bytes)
+        context.files.keep(incoming, tenant, document.id)
         return document
 
     return add

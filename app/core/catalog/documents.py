@@ -19,6 +19,11 @@ from app.core.ids import new_id
 
 
 class Documents(Database):
+    def tenants(self) -> list[str]:
+        """All that have documents, by name."""
+        with self._read() as session:
+            return list(session.scalars(select(StoredDocument.tenant).distinct().order_by(StoredDocument.tenant)))
+
     def add_document(
         self,
         tenant: str,

@@ -75,6 +75,16 @@ class Runs(Database):
             run = _open(session, tenant)
             return _record(run) if run else None
 
+    def open_runs(self) -> list[Run]:
+        """Of all tenants: those by hand first, then the oldest first."""
+        query = (
+            select(StoredRun)
+            .where(StoredRun.ended_at.is_(None))
+            .order_by(StoredRun.kind != RunKind.MANUAL, StoredRun.started_at, StoredRun.id)
+        )
+        with self._read() as session:
+            return [_record(run) for run in session.scalars(query)]
+
     def last_nightly_start(self, tenant: str) -> datetime | None:
         query = select(func.max(StoredRun.started_at)).where(
             StoredRun.tenant == tenant, StoredRun.kind == RunKind.NIGHTLY

@@ -9,7 +9,8 @@ from web_harness import TENANT
 from app.web.deps import get_syncs, get_url_list
 from app.web.fetching.allowed import AllowedHosts
 from app.web.fetching.fetch import Fetcher
-from app.web.syncs import Syncs
+from app.web.schemas.syncs import SyncIn
+from app.web.syncs import SyncFolderNotFound, Syncs
 from app.web.url_list import UrlList
 from retrieval.errors import IndexUnavailable
 
@@ -232,6 +233,14 @@ def test_what_is_no_folder_is_not_synced(web, folders):
     assert (missing.status_code, missing.json()["code"]) == (404, "sync_folder_not_found")
     assert "PREREAD_SYNC_FOLDERS" in missing.json()["hint"]
     assert web.client.get("/sync/syn_none").json()["code"] == "sync_not_found"
+
+
+def test_the_operators_folders_are_no_other_tenants(web, tmp_path):
+    settings = web.services.settings.model_copy(update={"sync_folders": f"docs={tmp_path}"})
+    theirs = Syncs(replace(web.services, settings=settings), "other")
+    assert theirs.page().folders == []
+    with pytest.raises(SyncFolderNotFound):
+        theirs.start(SyncIn(folder="docs"))
 
 
 def test_without_folders_there_is_nothing_to_sync(web):
