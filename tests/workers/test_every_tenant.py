@@ -94,13 +94,14 @@ def test_the_machine_is_tended_once_a_night_by_the_operators_run(context, docume
 
 
 def test_the_nightly_sample_of_blobs_reaches_every_tenant(context, documents, monkeypatch):
-    for tenant in documents:
+    for tenant, document in documents.items():
         monkeypatch.setattr("workers.tending.secrets.choice", lambda tenants, tenant=tenant: tenant)
-        lose_kv(context, {tenant: documents[tenant]})
-        before = context.catalog.get_document(tenant, documents[tenant].id).state
-        assert before is DocumentState.PREREAD
-        verify_sample(context, NIGHT, first="")
-        assert context.catalog.get_document(tenant, documents[tenant].id).state is DocumentState.INDEXED
+        (chunk,) = context.catalog.chunks_of(context.catalog.get_document(tenant, document.id).current_version_id)
+        (reading,) = context.catalog.readings(tenant, {chunk.ids_hash})
+        for blob in (context.settings.effective_kv_dir / tenant).rglob(f"{reading.key}*"):
+            blob.write_bytes(b"damage")
+        assert verify_sample(context, NIGHT, first="0" * 64)["corrupt"] == 1
+        assert context.catalog.get_document(tenant, document.id).state is DocumentState.INDEXED
 
 
 def test_an_index_is_made_anew_for_every_tenant(context, documents, embedder):
