@@ -13,6 +13,8 @@ from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
 
+import torch
+
 from app.cli.processes import dies_with_parent
 from app.core.errors import SetupError
 from app.core.settings import Settings
@@ -133,10 +135,12 @@ def _raise(result: BaseException | None) -> None:
 def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchEngine]:
     """Start the engine for the configured model, wait until it serves, stop it at the end.
 
-    It has folders of its own, but knows the gate results and profiles of the configured state. `traced` loads the
+    It has folders of its own, but knows the gate results and profiles of the configured state. This process computes
+    on one core from then on, as a worker does. `traced` loads the
     processor that keeps distributions and forces tokens (`generator.traces`).
     Raises SetupError with the end of its log when it does not come up in `engine_start_seconds`.
     """
+    torch.set_num_threads(1)
     with TemporaryDirectory(prefix="preread-bench-") as folder:
         state = Path(folder)
         own = settings.model_copy(update={"state_dir": state, "kv_dir": None, "staging_dir": None})

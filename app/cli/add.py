@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,7 @@ from app.web.schemas.documents import DocumentOut
 
 _FINAL = frozenset({"preread", "failed"})
 _PAUSE_SECONDS = 0.5
+_UNFINISHED_AT_ONCE = 10
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -104,13 +106,26 @@ def wait_until_read(client: ApiClient, documents: list[DocumentOut]) -> list[Doc
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[detail]}"), TimeElapsedColumn())
     with Progress(*columns, console=out) as progress:
         bar = progress.add_task("pre-reading", total=len(latest), detail="")
-        while waiting := [document for document in latest.values() if document.state not in _FINAL]:
+        waiting = deque(document.id for document in latest.values() if document.state not in _FINAL)
+        while waiting:
             progress.update(bar, completed=len(latest) - len(waiting), detail=_detail(list(latest.values())))
             time.sleep(_PAUSE_SECONDS)
-            for document in waiting:
-                latest[document.id] = client.document(document.id)
+            _ask(client, waiting, latest)
         progress.update(bar, completed=len(latest), detail=_detail(list(latest.values())))
     return list(latest.values())
+
+
+def _ask(client: ApiClient, waiting: deque[str], latest: dict[str, DocumentOut]) -> None:
+    """Ask for those whose turn it is, so that waiting for many takes no time from the work."""
+    unfinished = 0
+    for _ in range(len(waiting)):
+        document = client.document(waiting.popleft())
+        latest[document.id] = document
+        if document.state not in _FINAL:
+            waiting.append(document.id)
+            unfinished += 1
+        if unfinished == _UNFINISHED_AT_ONCE:
+            return
 
 
 def _path(source: str) -> Path:

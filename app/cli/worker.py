@@ -17,4 +17,6 @@ def worker() -> None:
         "--hostname", f"{settings.worker_name}@%h", "--pool", "prefork",
         "--concurrency", str(settings.worker_processes), "--loglevel", "INFO",
     ]  # fmt: skip
-    os.execv(command[0], command)  # noqa: S606  (no shell is wanted)
+    # Compression computes in many short steps: shared out over cores it is several times slower beside a busy engine.
+    environment = {"OMP_NUM_THREADS": "1"} | os.environ
+    os.execve(command[0], command, environment)  # noqa: S606  (no shell is wanted)

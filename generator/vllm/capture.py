@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from generator.identity import capture_identity
@@ -82,7 +83,7 @@ class Capturer:
         self._matched_slots: Tensor | None = None
         self._matches: list[_Match] = []
         self._began = 0.0
-        self._writer = ThreadPoolExecutor(1, "preread-staging")
+        self._writer = ThreadPoolExecutor(1, "preread-staging", initializer=_on_one_core)
         for index, layer in enumerate(layers):
             self._wrap(index, layer)
 
@@ -197,6 +198,12 @@ class Capturer:
             log.error("staging a captured chunk failed", exc_info=error)
         problem = f"it could not be staged: {error}" if error else None
         self._notes.write_capture(request_id, problem, seconds)
+
+
+def _on_one_core() -> None:
+    """For a thread beside the one that runs the model: helpers of its own would wait for work by spinning."""
+    torch.get_num_threads()  # PyTorch sets a thread's number when it is first used there, and would set it again
+    threadpool_limits(1, user_api="openmp")
 
 
 def _as_slice(indices: Tensor) -> Tensor | slice:

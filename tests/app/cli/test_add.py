@@ -1,10 +1,11 @@
 import json
+from collections import deque
 from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner
 
-from app.cli.add import files_to_add
+from app.cli.add import files_to_add, wait_until_read
 from app.cli.errors import NothingToAdd
 from app.cli.main import cli
 from app.core.settings import get_settings
@@ -78,3 +79,29 @@ def test_nothing_is_sent_where_a_path_does_not_exist(service, tmp_path) -> None:
     result = CliRunner().invoke(cli, ["add", service.urls[0], str(tmp_path / "none.md")])
     assert (result.exit_code, service.asked) == (2, [])
     assert "does not exist" in result.output
+
+
+class Reading:
+    """Finishes the documents one after the other, one whenever it is asked for one that is not finished."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.unread = deque(names)
+        self.rounds: list[list[str]] = []
+
+    def document(self, document_id: str) -> DocumentOut:
+        self.rounds[-1].append(document_id)
+        state = "indexed" if document_id in self.unread else "preread"
+        if state == "indexed":
+            self.unread.popleft()
+        return document(document_id).model_copy(update={"id": document_id, "state": state})
+
+
+def test_many_documents_are_waited_for_a_few_at_a_time(monkeypatch) -> None:
+    names = [f"doc_{number}" for number in range(100)]
+    reading = Reading(names)
+    monkeypatch.setattr("app.cli.add.time.sleep", lambda _: reading.rounds.append([]))
+    received = [document(name).model_copy(update={"id": name, "state": "received"}) for name in names]
+    read = wait_until_read(reading, received)
+    assert [(each.id, each.state) for each in read] == [(name, "preread") for name in names]
+    assert reading.rounds[0] == names[:10]
+    assert len(reading.rounds) <= 12

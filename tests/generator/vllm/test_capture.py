@@ -1,5 +1,7 @@
 """Pre-reading by request: what is staged is whole and un-rotated, or there is a reason instead."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import torch
@@ -67,3 +69,20 @@ def test_tokens_found_in_the_prefix_cache_are_never_captured_so_the_capture_fail
     rig.llm.generate([{"prompt_token_ids": ids, "cache_salt": salt}], capturing, use_tqdm=False)
     rig.exact([5, 6, 7])
     assert "tokens were not computed" in wait_for_note(rig.notes, request.request_id)["problem"]
+
+
+_THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+import torch
+from generator.vllm.capture import _on_one_core
+
+torch.set_num_threads(2)
+with ThreadPoolExecutor(1, initializer=_on_one_core) as staging:
+    print(staging.submit(torch.get_num_threads).result(), torch.get_num_threads())
+"""
+
+
+def test_staging_computes_on_one_core_and_the_model_on_as_many_as_before() -> None:
+    # In a process of its own: an engine that ran in this one has bound its threads to cores.
+    run = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1", "2"]
