@@ -15,6 +15,6 @@ def worker() -> None:
     command = [
         sys.executable, "-m", "celery", "--app", "workers.celery_app", "worker",
         "--hostname", f"{settings.worker_name}@%h", "--pool", "prefork",
-        "--concurrency", str(settings.worker_processes), "--loglevel", "INFO",
+        "--concurrency", str(settings.worker_processes), "--loglevel", settings.log_level,
     ]  # fmt: skip
     os.execv(command[0], command)  # noqa: S606  (no shell is wanted)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from fastapi.concurrency import run_in_threadpool
 
+from app.core.codes import Code
 from app.core.errors import BadInput, Conflict
 from app.core.ids import new_id
 from app.web.lookups import Lookups
@@ -24,11 +25,11 @@ from retrieval.search import Passage
 
 
 class CacheIncomplete(Conflict):
-    code = "cache_incomplete"
+    code = Code.CACHE_INCOMPLETE
 
 
 class ContradictoryCache(BadInput):
-    code = "contradictory_cache"
+    code = Code.CONTRADICTORY_CACHE
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ from fastapi.concurrency import run_in_threadpool
 
 from app.core.settings import Settings, get_settings
 from app.web.access.guard import require_guards
+from app.web.access_log import AccessLog
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
 from app.web.problems import install_problems
+from app.web.request_id import RequestIds
 from app.web.routes import admin, ask, documents, files, health, internal, jobs, labels, metrics, status, syncs
 from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
@@ -43,6 +45,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_problems(app)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
+    app.add_middleware(AccessLog)
+    app.add_middleware(RequestIds)  # the last is the outermost
     for module in (ask, documents, files, labels, syncs, health, status, admin, jobs, metrics, internal):
         app.include_router(module.router)
     require_guards(app)

@@ -20,54 +20,55 @@ PrereadError
     └── SchemaError          the database was made by another Preread
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput, Conflict, NotFound, SetupError, Unavailable
 
 
 class UnstorableText(BadInput):
-    code = "unstorable_text"
+    code = Code.UNSTORABLE_TEXT
 
 
 class BadLabel(BadInput):
-    code = "bad_label"
+    code = Code.BAD_LABEL
 
 
 class TooManyLabels(BadInput):
-    code = "too_many_labels"
+    code = Code.TOO_MANY_LABELS
 
 
 class BadCursor(BadInput):
-    code = "bad_cursor"
+    code = Code.BAD_CURSOR
 
 
 class DocumentNotFound(NotFound):
-    code = "document_not_found"
+    code = Code.DOCUMENT_NOT_FOUND
 
 
 class InvalidTransition(Conflict):
-    code = "invalid_transition"
+    code = Code.INVALID_TRANSITION
 
 
 class WorkRefused(Conflict):
     """A worker's write that came too late; nothing was written."""
 
-    code = "work_refused"
+    code = Code.WORK_REFUSED
 
 
 class DocumentGone(WorkRefused):
-    code = "document_gone"
+    code = Code.DOCUMENT_GONE
 
 
 class ClaimLost(WorkRefused):
-    code = "claim_lost"
+    code = Code.CLAIM_LOST
 
 
 class VersionRetired(WorkRefused):
-    code = "version_retired"
+    code = Code.VERSION_RETIRED
 
 
 class DatabaseUnavailable(Unavailable):
-    code = "database_unavailable"
+    code = Code.DATABASE_UNAVAILABLE
 
 
 class SchemaError(SetupError):
-    code = "schema_error"
+    code = Code.SCHEMA_ERROR
