@@ -16,7 +16,6 @@ REMEDIES: dict[Code, str] = {
     Code.FORBIDDEN: "Ask an admin for another role, or for a key with this scope.",
     Code.IDEMPOTENCY_MISMATCH: "Take a new key for each new request.",
     Code.IDEMPOTENCY_IN_PROGRESS: "Wait `Retry-After`, then send the same request again.",
-    Code.BAD_IDEMPOTENCY_KEY: "Take a UUID.",
     Code.SERVICE_STOPPING: "Ask again in a minute.",
     Code.BAD_POLICY: "See [architecture.md](architecture.md), *Policies*; or leave `policy` and `ratio` out.",
     Code.CONTRADICTORY_CACHE: "Leave out `policy` or `cache`.",

@@ -1,12 +1,15 @@
 """Which request is being served, for log lines, problems, the engine and workers. It follows into threads and tasks."""
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from app.core.access import Principal
+from app.core.stages import Stage, Stages
 
 REQUEST_ID_HEADER = "X-Request-ID"
 TRACE_HEADERS = ("traceparent", "tracestate")
@@ -18,12 +21,14 @@ _SANE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 class RequestContext:
     """One object for all threads and tasks of a request: what one of them learns, all log lines after it have.
 
-    `trace` holds the W3C headers of the span that what is asked of others belongs to.
+    `trace` holds the W3C headers of the span that what is asked of others belongs to; `stages` is None where nobody
+    traces the request.
     """
 
     request_id: str
     principal: Principal | None = None
     trace: dict[str, str] = field(default_factory=dict)
+    stages: Stages | None = None
 
 
 _current: ContextVar[RequestContext | None] = ContextVar("preread_request", default=None)
@@ -36,6 +41,20 @@ def current_request() -> RequestContext | None:
 def current_request_id() -> str | None:
     context = _current.get()
     return context.request_id if context else None
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """What is done in the block is a stage of the request, if it is traced."""
+    request = _current.get()
+    if request is None or request.stages is None:
+        yield
+        return
+    began = time.time_ns()
+    try:
+        yield
+    finally:
+        request.stages.spans.append(Stage(name, began, time.time_ns()))
 
 
 def enter_request(context: RequestContext | None) -> None:
@@ -63,4 +82,5 @@ __all__ = [
     "enter_request",
     "is_sane_request_id",
     "outgoing_headers",
+    "stage",
 ]

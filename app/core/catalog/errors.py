@@ -5,11 +5,13 @@ PrereadError
 │   ├── UnstorableText       a name or text that a database cannot hold (NUL, lone surrogate)
 │   ├── BadLabel             a collection or tag that cannot be one
 │   ├── TooManyLabels        more collections or tags than a document may have
-│   └── BadCursor            no place in a list that a page of it has named
+│   ├── BadCursor            no place in a list that a page of it has named
+│   └── IdempotencyMismatch  the key came with another request before
 ├── NotFound
 │   └── DocumentNotFound     no such document for this tenant
 ├── Conflict
 │   ├── InvalidTransition    the document's state does not allow this step
+│   ├── IdempotencyInProgress  the first request with the key is not done yet
 │   └── WorkRefused          the caller no longer works on this document: stop, write nothing more
 │       ├── DocumentGone         it is being deleted, or is deleted already
 │       ├── ClaimLost            another worker holds it, or its work was restarted
@@ -40,12 +42,21 @@ class BadCursor(BadInput):
     code = Code.BAD_CURSOR
 
 
+class IdempotencyMismatch(BadInput):
+    code = Code.IDEMPOTENCY_MISMATCH
+
+
 class DocumentNotFound(NotFound):
     code = Code.DOCUMENT_NOT_FOUND
 
 
 class InvalidTransition(Conflict):
     code = Code.INVALID_TRANSITION
+
+
+class IdempotencyInProgress(Conflict):
+    code = Code.IDEMPOTENCY_IN_PROGRESS
+    retry_after_seconds = 1
 
 
 class WorkRefused(Conflict):
