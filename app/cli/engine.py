@@ -33,7 +33,7 @@ def engine(
 
 def _logging_file(settings: Settings) -> Path:
     """What vLLM and its web server read how to log from."""
-    file = settings.state_dir / "run" / "engine-logging.json"
+    file = settings.effective_staging_dir / "engine-logging.json"  # a folder that every engine may write to
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(logging_config(settings.log_format, settings.log_level)))
     return file
