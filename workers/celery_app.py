@@ -33,9 +33,9 @@ app.set_current()
 
 
 @setup_logging.connect
-def _log(**_: Any) -> None:
+def _log(loglevel: str | int, **_: Any) -> None:
     """In place of Celery's own handlers."""
-    configure_logging(_settings)
+    configure_logging(_settings, loglevel)
 
 
 @task_prerun.connect

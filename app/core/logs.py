@@ -50,13 +50,13 @@ class TextLines(logging.Formatter):
         return super().format(record)
 
 
-def configure_logging(settings: Settings) -> None:
-    """For this process: all that is logged goes to stderr, as `log_format` and `log_level` say."""
-    dictConfig(logging_config(settings.log_format, settings.log_level))
+def configure_logging(settings: Settings, level: str | int | None = None) -> None:
+    """For this process: all that is logged goes to stderr, as `log_format` and `log_level`, or `level`, say."""
+    dictConfig(logging_config(settings.log_format, settings.log_level if level is None else level))
     logging.captureWarnings(True)
 
 
-def logging_config(log_format: str, level: str) -> dict[str, Any]:
+def logging_config(log_format: str, level: str | int) -> dict[str, Any]:
     """As `logging.config.dictConfig` takes it, and vLLM from a file."""
     return {
         "version": 1,
