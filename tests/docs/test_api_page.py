@@ -40,7 +40,6 @@ def test_settings_and_metrics_are_a_click_away():
 
 
 def test_every_link_within_the_page_leads_somewhere():
-    headings = {
-        heading.strip("`# ").lower().replace(" ", "-") for heading in re.findall(r"^#+ .*", PAGE.read_text(), re.MULTILINE)
-    }
-    assert {link[1:] for link in links(PAGE) if link.startswith("#")} <= headings
+    headings = re.findall(r"^#+ .*", PAGE.read_text(), re.MULTILINE)
+    anchors = {heading.strip("`# ").lower().replace(" ", "-") for heading in headings}
+    assert {link[1:] for link in links(PAGE) if link.startswith("#")} <= anchors

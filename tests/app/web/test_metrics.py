@@ -98,8 +98,8 @@ def test_a_first_token_is_counted_by_what_was_found(asked):
     for outcome in ("hit", "partial", "miss"):
         assert answers(after, outcome) == answers(before, outcome) + 1
         assert at(after, "preread_first_token_seconds_sum", **OWN, outcome=outcome) >= 0
-        buckets = [v for (name, labels), v in after.items() if name.endswith("_bucket") and ("outcome", outcome) in labels]
-        assert max(buckets) == answers(after, outcome)
+        labels = {**OWN, "outcome": outcome, "le": "+Inf"}
+        assert at(after, "preread_first_token_seconds_bucket", **labels) == answers(after, outcome)
 
 
 def test_every_reason_tier_and_state_is_there_before_it_first_counts(asked):

@@ -1,8 +1,44 @@
-"""The API against its own OpenAPI document: generated requests, good and bad, of every operation.
+"""The API against its own OpenAPI document: generated requests, good and bad, to every operation.
 
 Longer: PREREAD_SCHEMATHESIS_EXAMPLES=500 .venv/bin/python -m pytest tests/app/web/test_schemathesis.py
 """
 
 import os
 
-EXAMPLES = int(os.environ.get("PREREAD_SCHEMATHESIS_EXAMPLES", "15"))
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, seed, settings
+from served_web import web_served
+from web_harness import DEADLINE_SECONDS, PAGES, SECRET, Web
+
+from app.core.settings import Settings
+from app.web.main import create_app
+
+EXAMPLES = int(os.environ.get("PREREAD_SCHEMATHESIS_EXAMPLES", "20"))
+SCHEMA = schemathesis.openapi.from_dict(create_app(Settings(_env_file=None, state_dir="unused")).openapi())
+
+
+@pytest.fixture(scope="module")
+def address(engine, tmp_path_factory):
+    """A server of its own: much is added to it."""
+    settings = Settings(
+        _env_file=None,
+        state_dir=tmp_path_factory.mktemp("generated"),
+        engine_url=engine.url,
+        internal_secret=SECRET,
+        max_upload_bytes=100_000,
+    )
+    app = create_app(settings)
+    engine.behave()
+    with web_served(app, settings, port=0, timeout_seconds=DEADLINE_SECONDS) as (server, client):
+        web = Web(client, app.state.services, server, engine)
+        for name, text in PAGES.items():
+            web.add(name, text)
+        yield str(client.base_url).rstrip("/")
+
+
+@SCHEMA.parametrize()
+@seed(7)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_is_answered_is_what_is_documented(case, address):
+    case.call_and_validate(base_url=address)
