@@ -18,7 +18,7 @@ NO_METRIC = r'"[^"]*"|\{[^}]*\}|\[[^\]]*\]|by \([^)]*\)'
 def exported():
     """The metrics that docs/metrics.md lists, which tests/docs holds against the collector; histograms by series."""
     page = (ROOT / "docs" / "metrics.md").read_text()
-    for name, meaning in re.findall(r"^\| `(\w+)` \| [^|]* \| [^|]* \| ([^|]*)", page, re.MULTILINE):
+    for name, meaning in re.findall(r"^\| `(\w+)` \|[^|]*\|[^|]*\| ([^|]*)", page, re.MULTILINE):
         yield from (
             (f"{name}{end}" for end in ("_bucket", "_count", "_sum")) if meaning.startswith("histogram") else [name]
         )
