@@ -46,6 +46,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     install_problems(app)
     app.add_middleware(BodyLimit, settings=settings)

@@ -1,11 +1,12 @@
 """What /openapi.json says of every route: its errors by their codes, and the headers of every response."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.core.catalog import DatabaseUnavailable, UnstorableText
@@ -63,6 +64,18 @@ def _add_models(schema: dict[str, Any]) -> None:
     models |= found["$defs"]
     for name in _FRAMEWORKS_OWN:
         models.pop(name, None)
+    for model in _models(BaseModel):
+        extra = model.model_config.get("json_schema_extra")
+        if model.__name__ in models and isinstance(extra, dict) and "examples" in extra:
+            models[model.__name__]["examples"] = extra["examples"]  # the framework leaves out what is null
+
+
+def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """Those of the API that are derived from `base`."""
+    for model in base.__subclasses__():
+        if model.__module__.startswith("app.web.schemas."):
+            yield model
+        yield from _models(model)
 
 
 def _complete(operation: dict[str, Any], route: APIRoute) -> None:

@@ -7,7 +7,7 @@ import logging
 import pytest
 from scripted_engine import piece, usage
 
-from app.core.logs import JsonLines, RequestFields
+from app.core.logs import JsonLines, RequestFields, logging_config
 
 CANARIES = {
     "question": "canaryquestion",
@@ -20,8 +20,10 @@ CANARIES = {
 
 
 @pytest.fixture
-def log():
+def log(monkeypatch):
     stream, root = io.StringIO(), logging.getLogger()
+    for name, talkative in logging_config("json", "INFO")["loggers"].items():
+        monkeypatch.setattr(logging.getLogger(name), "level", logging.getLevelName(talkative["level"]))
     handler, level = logging.StreamHandler(stream), root.level
     handler.setFormatter(JsonLines())
     handler.addFilter(RequestFields())

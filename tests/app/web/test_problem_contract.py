@@ -143,9 +143,12 @@ def test_a_bad_body_is_a_documented_problem(web, schema, path, method, kinds, bo
 
 @every_operation
 def test_a_body_over_the_limit_is_refused(web, schema, path, method, kinds):
-    if not kinds & {"application/json", "multipart/form-data"}:
+    if "application/json" in kinds:
+        answer = web.client.request(method, filled(path), content=b" " * (2 << 20), headers=JSON)
+    elif "multipart/form-data" in kinds:
+        answer = web.client.request(method, filled(path), files={"file": ("large.txt", b" " * (2 << 20))})
+    else:
         pytest.skip("takes no body")
-    answer = web.client.request(method, filled(path), content=b" " * (2 << 20), headers=JSON)
     assert answer.status_code == 413
     assert checked(answer, schema, path, method).code is Code.BODY_TOO_LARGE
 
@@ -187,9 +190,7 @@ def test_text_that_nothing_can_store_is_no_error_of_ours(web, method, path, body
         checked(answer)
 
 
-@pytest.mark.parametrize(
-    "path", ["/nowhere", "/ask/", "/documents/a/b/c", "/assets/none.js", "/%00", "/%ff", "//", "/.env"]
-)
+@pytest.mark.parametrize("path", ["/nowhere", "/ask/", "/documents/a/b/c", "/assets/none.js", "/%00", "/%ff", "/.env"])
 def test_a_path_that_is_none_is_a_problem(web, path):
     answer = web.client.get(path)
     assert answer.status_code == 404

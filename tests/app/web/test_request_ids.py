@@ -45,7 +45,7 @@ def test_a_request_without_one_gets_one(web, path):
     assert first != second
 
 
-@pytest.mark.parametrize("sent", ["", " ", "a b", "a\tb", "x" * 129, "ü", '{"a":1}', "a;b"], ids=ascii)
+@pytest.mark.parametrize("sent", ["", "a b", "a\tb", "x" * 129, "ü", '{"a":1}', "a;b"], ids=ascii)
 def test_an_id_that_could_do_harm_in_a_log_is_replaced(web, sent):
     answer = web.client.get("/nowhere", headers={"X-Request-ID": sent.encode()})
     assert answer.headers["x-request-id"].startswith("http_")
