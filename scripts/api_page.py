@@ -80,8 +80,8 @@ def _bodies(response: Schema) -> str:
 def _events() -> Iterator[str]:
     yield "## Events of a stream"
     yield (
-        "`POST /ask` with `stream` answers as `text/event-stream`: `meta`, `sources`, `delta` any number of times, and\n"
-        "then exactly one of `done` and `error`. Lines that begin with a colon are comments: the connection is open."
+        "`POST /ask` with `stream` answers as `text/event-stream`: `meta`, `sources`, `delta` any number of times,\n"
+        "and then exactly one of `done` and `error`. Lines that begin with a colon are comments: the connection is open."
     )
     yield _table(
         ("event", "data"),
@@ -112,8 +112,8 @@ def _codes() -> Iterator[str]:
     statuses = {error.code: error.status for error in _subclasses(PrereadError)}
     yield "## Codes"
     yield (
-        "Of problems, of documents that have failed (`failure.code`), of jobs (`reason_code`) and of files that a sync\n"
-        "passed over. The status is that of a problem with this code; what is never a problem has none."
+        "Of problems, of documents that have failed (`failure.code`), of jobs (`reason_code`) and of files that a\n"
+        "sync passed over. The status is that of a problem with this code; what is never a problem has none."
     )
     rows = [(f"`{code}`", str(statuses.get(code, "")), code.meaning, REMEDIES.get(code, "")) for code in sorted(Code)]
     yield _table(("code", "status", "meaning", "what to do"), rows)
