@@ -81,7 +81,7 @@ def _events() -> Iterator[str]:
     yield "## Events of a stream"
     yield (
         "`POST /ask` with `stream` answers as `text/event-stream`: `meta`, `sources`, `delta` any number of times,\n"
-        "and then exactly one of `done` and `error`. Lines that begin with a colon are comments: the connection is open."
+        "and then exactly one of `done` and `error`. Lines that begin with a colon are comments, to keep it open."
     )
     yield _table(
         ("event", "data"),

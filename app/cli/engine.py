@@ -27,11 +27,11 @@ def engine(
         return
     command, environment = engine_command(settings, model)
     if settings.log_format == "json":
-        environment |= {"VLLM_LOGGING_CONFIG_PATH": str(_logging_file(settings))}
+        environment |= {"VLLM_LOGGING_CONFIG_PATH": str(logging_file(settings))}
     os.execvpe(command[0], command, {**os.environ, **environment})  # noqa: S606  (no shell is wanted)
 
 
-def _logging_file(settings: Settings) -> Path:
+def logging_file(settings: Settings) -> Path:
     """What vLLM and its web server read how to log from."""
     file = settings.effective_staging_dir / "engine-logging.json"  # a folder that every engine may write to
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -98,7 +98,7 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
             responses[str(status)] = response
     for status, response in responses.items():
         response["headers"] = {**response.get("headers", {}), REQUEST_ID_HEADER: _REQUEST_ID}
-        if status in ("429", "503") and CODES in response:
+        if status in ("429", "503"):
             response["headers"]["Retry-After"] = _RETRY_AFTER
     operation["responses"] = dict(sorted(responses.items()))
 

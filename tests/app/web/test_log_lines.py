@@ -85,8 +85,7 @@ def test_an_unexpected_error_is_a_traceback_with_the_requests_id(web, log, monke
 
 
 def test_no_line_has_what_was_asked_answered_or_uploaded(web, log, monkeypatch):
-    name = f"{CANARIES['document']}.md".replace("canary", "plain")
-    document_id = web.add(name, f"# Plain\n\nThe {CANARIES['document']} is kept in the cellar of the pier.\n")
+    document_id = web.add("plain.md", f"# Plain\n\nThe {CANARIES['document']} is kept in the cellar of the pier.\n")
     question = f"Where is the {CANARIES['document']} kept, {CANARIES['question']}?"
     web.engine.script = [piece(f"{CANARIES['answer']} [1]."), piece("", "stop"), usage(), "[DONE]"]
     for stream in (True, False):

@@ -104,6 +104,7 @@ def test_readiness_names_each_part_and_says_what_to_do(web):
     parts = {part["name"]: part for part in answer.json()["parts"]}
     assert parts.keys() == {"database", "queue", "engine", "index", "worker", "disk for chunk KV"}
     assert answer.status_code == 503, "no broker and no worker run here"
+    assert answer.headers["retry-after"] == "5"
     assert {name for name, part in parts.items() if part["ok"]} == {"database", "engine", "index", "disk for chunk KV"}
     assert parts["worker"]["hint"]
     assert parts["queue"]["hint"]
