@@ -8,16 +8,17 @@ PrereadError
 └── QuestionFailed          one question of a run could not be measured
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput, PrereadError, SetupError
 
 
 class BadData(BadInput):
-    code = "bad_data"
+    code = Code.BAD_DATA
 
 
 class NotFused(SetupError):
-    code = "not_fused"
+    code = Code.NOT_FUSED
 
 
 class QuestionFailed(PrereadError):
-    code = "question_failed"
+    code = Code.QUESTION_FAILED

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from app.core.request_context import outgoing_headers
 from generator.errors import CaptureFailed, EngineFailed, EngineUnavailable
 from generator.fusion_request import FusionRequest
 from generator.report import FusionReport
@@ -63,8 +64,9 @@ class EngineClient:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        self._sync = httpx.Client(base_url=self.url, timeout=_TIMEOUT, trust_env=False)
-        self._async = httpx.AsyncClient(base_url=self.url, timeout=_TIMEOUT, trust_env=False)
+        hooks, async_hooks = {"request": [_on_behalf]}, {"request": [_on_behalf_async]}
+        self._sync = httpx.Client(base_url=self.url, timeout=_TIMEOUT, trust_env=False, event_hooks=hooks)
+        self._async = httpx.AsyncClient(base_url=self.url, timeout=_TIMEOUT, trust_env=False, event_hooks=async_hooks)
 
     def status(self) -> EngineStatus:
         try:
@@ -148,6 +150,15 @@ class EngineClient:
             f"The engine at {self.url} does not answer ({type(error).__name__}).",
             "It may still be loading its model; `preread doctor` says more.",
         )
+
+
+def _on_behalf(call: httpx.Request) -> None:
+    """Tell the engine for which request of ours it is asked."""
+    call.headers.update(outgoing_headers())
+
+
+async def _on_behalf_async(call: httpx.Request) -> None:
+    _on_behalf(call)
 
 
 def _completion_body(

@@ -17,49 +17,50 @@
         └── CaptureFailed           pre-reading produced no complete chunk KV
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput, PrereadError, SetupError, Unavailable
 
 
 class BadPolicy(BadInput):
-    code = "bad_policy"
+    code = Code.BAD_POLICY
 
 
 class BadFusionRequest(BadInput):
-    code = "bad_fusion_request"
+    code = Code.BAD_FUSION_REQUEST
 
 
 class TooLittleText(BadInput):
-    code = "too_little_text"
+    code = Code.TOO_LITTLE_TEXT
 
 
 class QuestionTooLong(BadInput):
-    code = "question_too_long"
+    code = Code.QUESTION_TOO_LONG
 
 
 class ModelNotFound(SetupError):
-    code = "model_not_found"
+    code = Code.MODEL_NOT_FOUND
 
 
 class BadGate(SetupError):
-    code = "bad_gate"
+    code = Code.BAD_GATE
 
 
 class EnginesDiffer(SetupError):
-    code = "engines_differ"
+    code = Code.ENGINES_DIFFER
 
 
 class TokenizerUnavailable(SetupError):
-    code = "tokenizer_unavailable"
+    code = Code.TOKENIZER_UNAVAILABLE
 
 
 class EngineUnavailable(Unavailable):
-    code = "engine_unavailable"
+    code = Code.ENGINE_UNAVAILABLE
 
 
 class EngineFailed(PrereadError):
-    code = "engine_failed"
+    code = Code.ENGINE_FAILED
     status = 502
 
 
 class CaptureFailed(EngineFailed):
-    code = "capture_failed"
+    code = Code.CAPTURE_FAILED

@@ -5,12 +5,13 @@ BadInput
 └── BadStream    an entropy-coded stream does not end where its encoder began
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput
 
 
 class BadShape(BadInput):
-    code = "bad_shape"
+    code = Code.BAD_SHAPE
 
 
 class BadStream(BadInput):
-    code = "bad_stream"
+    code = Code.BAD_STREAM

@@ -18,48 +18,49 @@
 A corrupt or foreign blob is never an error to someone who asks: the store turns it into a miss.
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput, PrereadError, Unavailable
 
 
 class CorruptBlob(PrereadError):
-    code = "corrupt_blob"
+    code = Code.CORRUPT_BLOB
 
 
 class ForeignBlob(PrereadError):
-    code = "foreign_blob"
+    code = Code.FOREIGN_BLOB
 
 
 class StaleProfile(PrereadError):
-    code = "stale_profile"
+    code = Code.STALE_PROFILE
 
 
 class CorruptStaging(PrereadError):
-    code = "corrupt_staging"
+    code = Code.CORRUPT_STAGING
 
 
 class BadTokenIds(BadInput):
-    code = "bad_token_ids"
+    code = Code.BAD_TOKEN_IDS
 
 
 class BadName(BadInput):
-    code = "bad_name"
+    code = Code.BAD_KEY
 
 
 class BadChunkKV(BadInput):
-    code = "bad_chunk_kv"
+    code = Code.BAD_CHUNK_KV
 
 
 class BadProfile(BadInput):
-    code = "bad_profile"
+    code = Code.BAD_PROFILE
 
 
 class TooLarge(BadInput):
-    code = "too_large"
+    code = Code.TOO_LARGE
 
 
 class TierDown(Unavailable):
-    code = "tier_down"
+    code = Code.TIER_DOWN
 
 
 class ReadOnlyStore(TierDown):
-    code = "read_only_store"
+    code = Code.READ_ONLY_STORE

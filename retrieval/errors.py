@@ -29,85 +29,86 @@ PrereadError
     └── ParserUnavailable        this machine cannot start a process to read a file in
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput, SetupError, Unavailable
 
 
 class FileRefused(BadInput):
-    code = "file_refused"
+    code = Code.FILE_REFUSED
 
 
 class UnsupportedType(FileRefused):
-    code = "unsupported_type"
+    code = Code.UNSUPPORTED_TYPE
 
 
 class UnknownType(FileRefused):
-    code = "unknown_type"
+    code = Code.UNKNOWN_TYPE
 
 
 class UnreadableFile(FileRefused):
-    code = "unreadable_file"
+    code = Code.UNREADABLE_FILE
 
 
 class PageLoop(FileRefused):
-    code = "page_loop"
+    code = Code.PAGE_LOOP
 
 
 class PasswordProtected(FileRefused):
-    code = "password_protected"
+    code = Code.PASSWORD_PROTECTED
 
 
 class UndecodableText(FileRefused):
-    code = "undecodable_text"
+    code = Code.UNDECODABLE_TEXT
 
 
 class NoTextFound(FileRefused):
-    code = "no_text_found"
+    code = Code.NO_TEXT_FOUND
 
 
 class EmptyDocument(FileRefused):
-    code = "empty_document"
+    code = Code.EMPTY_DOCUMENT
 
 
 class TooMuchText(FileRefused):
-    code = "too_much_text"
+    code = Code.TOO_MUCH_TEXT
 
 
 class ArchiveBomb(FileRefused):
-    code = "archive_bomb"
+    code = Code.ARCHIVE_BOMB
 
 
 class TooComplex(FileRefused):
-    code = "too_complex"
+    code = Code.TOO_COMPLEX
 
 
 class OutOfMemory(FileRefused):
-    code = "out_of_memory"
+    code = Code.OUT_OF_MEMORY
 
 
 class ParserCrashed(FileRefused):
-    code = "parser_crashed"
+    code = Code.PARSER_CRASHED
 
 
 class ParserKilled(FileRefused):
-    code = "parser_killed"
+    code = Code.PARSER_KILLED
 
 
 class ChunkLimitTooSmall(BadInput):
-    code = "chunk_limit_too_small"
+    code = Code.CHUNK_LIMIT_TOO_SMALL
 
 
 class EmbeddingUnavailable(SetupError):
-    code = "embedding_unavailable"
+    code = Code.EMBEDDING_UNAVAILABLE
 
 
 class RerankerUnavailable(SetupError):
-    code = "reranker_unavailable"
+    code = Code.RERANKER_UNAVAILABLE
 
 
 class DimensionMismatch(SetupError):
     """Vectors of one length met an index of another; `found` and `expected` are numbers of components."""
 
-    code = "dimension_mismatch"
+    code = Code.DIMENSION_MISMATCH
 
     def __init__(self, found: int, expected: int) -> None:
         super().__init__(
@@ -119,16 +120,16 @@ class DimensionMismatch(SetupError):
 
 
 class IndexLocked(SetupError):
-    code = "index_locked"
+    code = Code.INDEX_LOCKED
 
 
 class IndexRefused(SetupError):
-    code = "index_refused"
+    code = Code.INDEX_REFUSED
 
 
 class IndexUnavailable(Unavailable):
-    code = "index_unavailable"
+    code = Code.INDEX_UNAVAILABLE
 
 
 class ParserUnavailable(Unavailable):
-    code = "parser_unavailable"
+    code = Code.PARSER_UNAVAILABLE

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from app.core.request_context import stage
 from retrieval.index import EVERYWHERE, ChunkIndex, Scope, ScoredChunk, SearchMode
 from retrieval.nearness import Question, nearness
 from retrieval.variety import most_varied, without_copies
@@ -135,12 +136,14 @@ class Retriever:
         A question in a script that the embedding model cannot read is searched by its words alone. Raises: what the
         index raises.
         """
-        asked = Question(question, self._embedder.embed_query(question), self._embedder.reads(question))
+        with stage("embed"):
+            asked = Question(question, self._embedder.embed_query(question), self._embedder.reads(question))
         ordered = max(top_k, self._reranker.candidates if self._reranker else 0)
         wanted = ordered + _SPARE_CHUNKS
         while True:
-            found = self._index.search(tenant, asked, wanted, scope, self._mode_for(asked))
-            live = self._passages(tenant, asked, found, scope)
+            with stage("search"):
+                found = self._index.search(tenant, asked, wanted, scope, self._mode_for(asked))
+                live = self._passages(tenant, asked, found, scope)
             near = [passage for passage in live if passage.score >= min_score / 2]
             passages = without_copies(near)
             # More to see only if dead chunks and copies took places, and none was too far away.
@@ -149,7 +152,8 @@ class Retriever:
             wanted *= 4
         if all(passage.score < min_score for passage in passages):
             return []
-        passages = self._reranked(question, passages)
+        with stage("rerank"):
+            passages = self._reranked(question, passages)
         chosen = most_varied(passages, top_k, self._diversity) if self._diversity else passages[:top_k]
         return [replace(passage, n=n) for n, passage in enumerate(chosen, start=1)]
 

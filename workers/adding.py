@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from app.core.catalog import Catalog, Document, DocumentState
+from app.core.codes import Code
 from app.core.document_name import suffix_of
 from app.core.errors import BadInput
 from workers.files import DocumentFiles, Incoming
@@ -16,7 +17,7 @@ _LONGEST_NAME_BYTES = 2000  # a name is in an index, and Postgres has room for 2
 
 
 class BadName(BadInput):
-    code = "bad_name"
+    code = Code.BAD_NAME
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import partial
 
 from app.core.catalog import WorkRefused
+from app.core.codes import Code
 from app.core.errors import PrereadError, SetupError, Unavailable
 from generator.errors import EngineFailed, EngineUnavailable
 from retrieval.errors import ParserKilled
@@ -57,7 +58,7 @@ def attempt(
     try:
         more = work()
     except OutOfTime:
-        code, reason = "time_limit", f"It took longer than {settings.task_seconds} s."
+        code, reason = Code.TIME_LIMIT, f"It took longer than {settings.task_seconds} s."
     except (EngineUnavailable, ParserKilled) as error:
         code, reason = error.code, error.message
     except (Unavailable, SetupError) as error:
@@ -66,7 +67,7 @@ def attempt(
         return Outcome.WAITS
     except Exception as error:
         log.exception("%s of %s broke off", task, document_id)
-        code = error.code if isinstance(error, PrereadError) else "unexpected_error"
+        code = error.code if isinstance(error, PrereadError) else Code.UNEXPECTED_ERROR
         reason = f"{error!r}"
     else:
         catalog.end_attempt(document_id)

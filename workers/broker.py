@@ -22,6 +22,9 @@ EXPIRES_SECONDS = 3600
 
 ORPHANS_SECONDS = 60
 
+REQUEST_HEADER = "preread_request_id"
+"""A message's header: the request that a wake-up goes back to, for the log; None: nobody's."""
+
 _CONNECT_SECONDS = 2
 _ANSWER_SECONDS = 10
 _LOADING_SECONDS = 120.0

@@ -4,14 +4,25 @@ from contextlib import suppress
 from typing import Any
 
 from billiard.exceptions import TimeLimitExceeded, WorkerLostError
-from celery.signals import task_failure, task_rejected, task_unknown, worker_process_init, worker_ready
+from celery.signals import (
+    setup_logging,
+    task_failure,
+    task_postrun,
+    task_prerun,
+    task_rejected,
+    task_unknown,
+    worker_process_init,
+    worker_ready,
+)
 from kombu.transport import TRANSPORT_ALIASES
 
 from app.core.catalog import Catalog
 from app.core.errors import PrereadError
+from app.core.logs import configure_logging
+from app.core.request_context import RequestContext, enter_request, is_sane_request_id
 from app.core.settings import get_settings
 from workers import transport
-from workers.broker import EXPIRES_SECONDS, MISS, UPLOAD, make_celery
+from workers.broker import EXPIRES_SECONDS, MISS, REQUEST_HEADER, UPLOAD, make_celery
 
 TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), "workers.transport:Transport"))
 
@@ -19,6 +30,23 @@ _settings = get_settings()
 (_settings.state_dir / "run").mkdir(parents=True, exist_ok=True)  # beat keeps its schedule there
 app = make_celery(_settings)
 app.set_current()
+
+
+@setup_logging.connect
+def _log(loglevel: str | int, **_: Any) -> None:
+    """In place of Celery's own handlers."""
+    configure_logging(_settings, loglevel)
+
+
+@task_prerun.connect
+def _enter_request(task: Any, **_: Any) -> None:
+    request_id = task.request.get(REQUEST_HEADER)
+    enter_request(RequestContext(request_id) if is_sane_request_id(request_id) else None)
+
+
+@task_postrun.connect
+def _leave_request(**_: Any) -> None:
+    enter_request(None)
 
 
 @worker_process_init.connect

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
+from app.core.codes import Code
 from app.core.errors import BadInput, NotFound
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -18,16 +19,16 @@ _PIECE_BYTES = 1 << 20
 
 
 class FileTooLarge(BadInput):
-    code = "file_too_large"
+    code = Code.FILE_TOO_LARGE
     status = 413
 
 
 class EmptyFile(BadInput):
-    code = "empty_file"
+    code = Code.EMPTY_FILE
 
 
 class FileMissing(NotFound):
-    code = "file_missing"
+    code = Code.FILE_MISSING
 
 
 @dataclass(frozen=True)

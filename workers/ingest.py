@@ -12,6 +12,7 @@ from app.core.catalog import (
     VersionState,
     WorkRefused,
 )
+from app.core.codes import Code
 from app.core.errors import PrereadError, SetupError, Unavailable
 from kvstore.key import ids_hash
 from retrieval.chunking import split
@@ -49,7 +50,7 @@ def ingest(document_id: str, context: WorkerContext) -> bool:
             _fail(claim, context.catalog, error.code, f"{error.message} {error.hint}".strip())
         except Exception as error:
             log.exception("could not ingest %s", document_id)
-            _fail(claim, context.catalog, "unexpected_error", f"Preread could not read this file: {error!r}")
+            _fail(claim, context.catalog, Code.UNEXPECTED_ERROR, f"Preread could not read this file: {error!r}")
         return False
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.core.catalog import Catalog, Document, ReadingRecord, Tombstone, Version
+from app.core.codes import Code
 from app.core.errors import PrereadError, Unavailable
 from generator.errors import EngineFailed, EngineUnavailable
 from kvstore.errors import TierDown
@@ -32,7 +33,7 @@ class Forgetful(Protocol):
 class NotPurged(Unavailable):
     """Chunk KV may be left in what does not answer; all else has been emptied of it."""
 
-    code = "not_purged"
+    code = Code.NOT_PURGED
 
 
 @dataclass(frozen=True)

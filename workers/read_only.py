@@ -1,11 +1,12 @@
 """No worker where chunk KV is only read."""
 
+from app.core.codes import Code
 from app.core.errors import SetupError
 from app.core.settings import Settings
 
 
 class ReadOnlyWorker(SetupError):
-    code = "read_only_worker"
+    code = Code.READ_ONLY_WORKER
 
 
 def require_writing(settings: Settings) -> None:

@@ -8,6 +8,7 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from app.core.codes import Code
 from app.core.errors import BadInput
 from workers.sync_scan import FolderFile
 
@@ -17,11 +18,11 @@ T = TypeVar("T")
 class Unsteady(BadInput):
     """The file changed while it was read, is gone, or leads out of the folder now: it is taken another time."""
 
-    code = "changing"
+    code = Code.CHANGING
 
 
 class UnreadableFile(BadInput):
-    code = "unreadable"
+    code = Code.UNREADABLE
 
 
 def read_steady(root: Path, path: str, read: Callable[[BinaryIO], T]) -> tuple[T, FolderFile]:

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from app.core.codes import Code
 from app.core.errors import SetupError
 from app.core.folder_files import is_document
 
@@ -11,7 +12,7 @@ from app.core.folder_files import is_document
 class FolderUnusable(SetupError):
     """The folder is not there, cannot be read, or nothing is in it, as when its disk is not mounted."""
 
-    code = "folder_unusable"
+    code = Code.FOLDER_UNUSABLE
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,9 @@ def tend(context: WorkerContext, now: datetime) -> dict[str, Any]:
         "tiers": lambda: hold_to_limits(context),
         "rollup_rows_merged": lambda: coarsen(context, now),
         "history_removed": lambda: context.catalog.forget_history(now - timedelta(days=context.settings.history_days)),
+        "idempotency_keys_removed": lambda: context.catalog.forget_once(
+            now - timedelta(hours=context.settings.idempotency_hours)
+        ),
         "database_bytes_freed": context.catalog.compact,
     }
     for name, step in steps.items():

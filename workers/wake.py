@@ -6,14 +6,16 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
+from app.core.codes import Code
 from app.core.errors import Unavailable
-from workers.broker import EXPIRES_SECONDS, MISS, NIGHT, READING, UPLOAD
+from app.core.request_context import current_request_id
+from workers.broker import EXPIRES_SECONDS, MISS, NIGHT, READING, REQUEST_HEADER, UPLOAD
 
 log = logging.getLogger(__name__)
 
 
 class QueueUnavailable(Unavailable):
-    code = "queue_unavailable"
+    code = Code.QUEUE_UNAVAILABLE
 
 
 class Waker:
@@ -64,7 +66,14 @@ class Waker:
 
     def _send(self, task: str, args: list[str], priority: int) -> bool:
         try:
-            self._celery.send_task(task, args=args, priority=priority, expires=EXPIRES_SECONDS, retry=False)
+            self._celery.send_task(
+                task,
+                args=args,
+                priority=priority,
+                expires=EXPIRES_SECONDS,
+                retry=False,
+                headers={REQUEST_HEADER: current_request_id()},
+            )
         except OperationalError as error:
             log.warning("could not wake a worker for %s: %s", " of ".join([task, *args]), error)
             return False

@@ -16,43 +16,44 @@ PrereadError
 └── Refused                 web answered with a problem; message and hint are its own
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput, Conflict, PrereadError, SetupError, Unavailable
 
 
 class NotRunning(Unavailable):
-    code = "not_running"
+    code = Code.NOT_RUNNING
 
 
 class AlreadyRunning(Conflict):
-    code = "already_running"
+    code = Code.ALREADY_RUNNING
 
 
 class PortTaken(SetupError):
-    code = "port_taken"
+    code = Code.PORT_TAKEN
 
 
 class MemoryShort(SetupError):
-    code = "memory_short"
+    code = Code.MEMORY_SHORT
 
 
 class ProgramMissing(SetupError):
-    code = "program_missing"
+    code = Code.PROGRAM_MISSING
 
 
 class UnusableFolder(SetupError):
-    code = "unusable_folder"
+    code = Code.UNUSABLE_FOLDER
 
 
 class ProcessFailed(SetupError):
-    code = "process_failed"
+    code = Code.PROCESS_FAILED
 
 
 class NothingToAdd(BadInput):
-    code = "nothing_to_add"
+    code = Code.NOTHING_TO_ADD
 
 
 class Refused(PrereadError):
-    code = "refused"
+    code = Code.REFUSED
 
     def __init__(self, message: str, hint: str, problem_code: str) -> None:
         super().__init__(message, hint)

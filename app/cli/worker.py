@@ -15,7 +15,7 @@ def worker() -> None:
     command = [
         sys.executable, "-m", "celery", "--app", "workers.celery_app", "worker",
         "--hostname", f"{settings.worker_name}@%h", "--pool", "prefork",
-        "--concurrency", str(settings.worker_processes), "--loglevel", "INFO",
+        "--concurrency", str(settings.worker_processes), "--loglevel", settings.log_level,
     ]  # fmt: skip
     # Compression computes in many short steps: shared out over cores it is several times slower beside a busy engine.
     environment = {"OMP_NUM_THREADS": "1"} | os.environ

@@ -12,12 +12,18 @@ Rooms derive their own from these, in an `errors.py` of their own.
 
 from typing import ClassVar
 
+from app.core.codes import Code
+
 
 class PrereadError(Exception):
-    """An error with a stable `code`, a sentence for the user and a hint."""
+    """An error with a stable `code`, a sentence for the user and a hint.
 
-    code: ClassVar[str] = "internal_error"
-    status: ClassVar[int] = 500
+    `retry_after_seconds`: when the same request may succeed; None: nobody knows.
+    """
+
+    code: ClassVar[Code] = Code.INTERNAL_ERROR
+    status: int = 500
+    retry_after_seconds: int | None = None
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -26,25 +32,26 @@ class PrereadError(Exception):
 
 
 class BadInput(PrereadError):
-    code = "bad_input"
+    code = Code.BAD_INPUT
     status = 422
 
 
 class NotFound(PrereadError):
-    code = "not_found"
+    code = Code.NOT_FOUND
     status = 404
 
 
 class Conflict(PrereadError):
-    code = "conflict"
+    code = Code.CONFLICT
     status = 409
 
 
 class Unavailable(PrereadError):
-    code = "unavailable"
+    code = Code.UNAVAILABLE
     status = 503
+    retry_after_seconds = 5
 
 
 class SetupError(PrereadError):
-    code = "setup_error"
+    code = Code.SETUP_ERROR
     status = 500

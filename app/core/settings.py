@@ -35,6 +35,19 @@ class Settings(BaseSettings):
     )
     tenant: str = Field("default", pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$", description="Namespace of documents and KV.")
 
+    log_format: Literal["text", "json"] = Field(
+        "text", description="Log lines for people, or one JSON object a line; of web, workers, beat and engine."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="What is logged. Below INFO lines may hold texts of questions and documents."
+    )
+    otlp_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://\S+)?$",
+        description="OpenTelemetry collector (OTLP over HTTP) that traces of answers are sent to, such as "
+        "http://localhost:4318; empty: none are made.",
+    )
+
     host: str = Field("127.0.0.1", description="Address the web process listens on.")
     port: Port = Field(8100, description="Port of the pages and the API.")
     engine_host: str = Field("127.0.0.1", description="Address the engine process listens on.")
@@ -110,6 +123,9 @@ class Settings(BaseSettings):
     )
     rerank_candidates: int = Field(20, ge=2, le=100, description="How many of the best chunks the reranker orders.")
     max_upload_bytes: int = Field(50_000_000, ge=1, description="Largest document accepted.")
+    idempotency_hours: int = Field(
+        24, ge=1, le=720, description="How long an `Idempotency-Key` is remembered, with what was answered."
+    )
     url_hosts: str = Field(
         "",
         description="Hosts that documents may be fetched from by URL, with commas between: `docs.example.org`, "

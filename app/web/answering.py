@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from app.core.errors import PrereadError
+from app.web.answer_stages import note_stages
 from app.web.asked import Asked, Generation, Preparing
 from app.web.lookups import Lookup, Lookups, disabled
 from app.web.no_answer import no_answer
@@ -42,8 +43,9 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Progress:
-    """What is known of an answer so far."""
+    """What is known of an answer so far; `begun` and `first_text` are `perf_counter` times."""
 
+    begun: float = field(default_factory=time.perf_counter)
     text: list[str] = field(default_factory=list)
     first_text: float | None = None
     report: FusionReport | None = None
@@ -64,10 +66,11 @@ class Answering:
     async def answer(self, asked: Asked) -> AsyncGenerator[Event]:
         """`meta`, `sources`, `delta`…, then exactly one of `done` and `error`. Closing it ends the generation."""
         settings = self._services.settings
+        log.info("answer %s: %s, %d passages", asked.request_id, asked.policy, len(asked.passages))
         yield MetaEvent(request_id=asked.request_id, model=settings.model, policy=str(asked.policy))
         yield SourcesEvent(passages=[_source(p) for p in asked.passages], retrieval_ms=asked.retrieval_ms)
+        progress = _Progress()
         try:
-            progress = _Progress()
             async with aclosing(self._deltas(asked, progress)) as deltas:
                 async for delta in deltas:
                     yield delta
@@ -78,6 +81,7 @@ class Answering:
         except Exception as error:
             log.exception("answer %s failed", asked.request_id)
             last = problem_of(error, asked.request_id)
+        note_stages(asked, progress.begun, progress.first_text, progress.report, last)
         yield last
 
     async def close(self) -> None:
@@ -117,6 +121,7 @@ class Answering:
                     asked.passages,
                     generation.conditioned,
                     len(generation.token_ids),
+                    progress.first_text and progress.first_text - asked.arrived,
                 )
         except (EngineUnavailable, EngineFailed) as error:
             log.warning("no report of %s: %s", asked.request_id, error)

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 from fastapi.concurrency import run_in_threadpool
 
+from app.core.codes import Code
 from app.core.errors import BadInput, Conflict
 from app.core.ids import new_id
+from app.core.request_context import stage
 from app.web.lookups import Lookups
 from app.web.schemas.ask import AskRequest, CacheMode
 from app.web.scope import scope_of
@@ -24,11 +26,11 @@ from retrieval.search import Passage
 
 
 class CacheIncomplete(Conflict):
-    code = "cache_incomplete"
+    code = Code.CACHE_INCOMPLETE
 
 
 class ContradictoryCache(BadInput):
-    code = "contradictory_cache"
+    code = Code.CONTRADICTORY_CACHE
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,12 @@ class Preparing:
         settings = self._services.settings
         policy = _policy(ask, self._services.default_policy)
         began = time.perf_counter()
-        passages = tuple(
-            self._services.retriever.retrieve(
-                tenant, ask.question, settings.top_k, settings.min_score, scope_of(ask.scope)
+        with stage("retrieve"):
+            passages = tuple(
+                self._services.retriever.retrieve(
+                    tenant, ask.question, settings.top_k, settings.min_score, scope_of(ask.scope)
+                )
             )
-        )
         retrieval_ms = 1000 * (time.perf_counter() - began)
         request_id = new_id("req")
         if not passages:

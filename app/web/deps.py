@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 from app.core.access import Principal, Role
 from app.core.catalog import DocumentFilter, DocumentState
 from app.web.answering import Answering
+from app.web.idempotency import Idempotency
 from app.web.jobs import Jobs
 from app.web.library import Library
 from app.web.services import Services
@@ -49,6 +50,23 @@ def get_url_list(services: ServicesDep, principal: PrincipalDep) -> UrlList:
     return UrlList(services, principal.tenant)
 
 
+def get_idempotency(
+    services: ServicesDep,
+    principal: PrincipalDep,
+    key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            min_length=1,
+            max_length=255,
+            pattern=r"^[\x21-\x7e]+$",
+            description="Of the client's choice, such as a UUID: sent again with it, the request is done once.",
+        ),
+    ] = None,
+) -> Idempotency:
+    return Idempotency(services, principal.tenant, key)
+
+
 def get_syncs(services: ServicesDep, principal: PrincipalDep) -> Syncs:
     return Syncs(services, principal.tenant)
 
@@ -80,6 +98,7 @@ def require_internal_secret(
 
 
 AnsweringDep = Annotated[Answering, Depends(get_answering)]
+IdempotencyDep = Annotated[Idempotency, Depends(get_idempotency)]
 JobsDep = Annotated[Jobs, Depends(get_jobs)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 SyncsDep = Annotated[Syncs, Depends(get_syncs)]

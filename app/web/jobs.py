@@ -3,17 +3,18 @@
 from dataclasses import asdict
 
 from app.core.catalog import Job, JobState, Run
+from app.core.codes import Code
 from app.core.errors import NotFound
 from app.web.schemas.jobs import JobOut, JobPageOut, RunOut, RunPageOut
 from app.web.services import Services
 
 
 class JobNotFound(NotFound):
-    code = "job_not_found"
+    code = Code.JOB_NOT_FOUND
 
 
 class RunNotFound(NotFound):
-    code = "run_not_found"
+    code = Code.RUN_NOT_FOUND
 
 
 class Jobs:

@@ -10,7 +10,7 @@ from functools import partial
 
 from fastapi.concurrency import run_in_threadpool
 
-from app.core.catalog import Catalog, Gone, ReadingRecord, Reuse
+from app.core.catalog import Catalog, FirstToken, Gone, ReadingRecord, Reuse
 from app.web.reuse import reuse_of
 from app.web.services import Services
 from generator.identity import chunk_identity
@@ -98,10 +98,15 @@ class Lookups:
         passages: Sequence[Passage],
         conditioned: bool,
         prompt_tokens: int,
+        first_token_seconds: float | None = None,
     ) -> list[Lookup]:
-        """Turn a fused request's report into look-ups, count them, and have what is missing pre-read."""
+        """Turn a fused request's report into look-ups, count them, and have what is missing pre-read.
+
+        `first_token_seconds`: from the request's arrival on; counted too, where it is known.
+        """
         lookups = await run_in_threadpool(self._explain, tenant, report, fingerprint, passages, conditioned)
-        self.in_background(run_in_threadpool(self._record, tenant, lookups, report, prompt_tokens))
+        first = _first_token(lookups, first_token_seconds)
+        self.in_background(run_in_threadpool(self._record, tenant, lookups, report, prompt_tokens, first))
         return lookups
 
     async def drain(self) -> None:
@@ -146,10 +151,12 @@ class Lookups:
             for passage, outcome in zip(passages, report.chunks, strict=True)
         ]
 
-    def _record(self, tenant: str, lookups: list[Lookup], report: FusionReport, prompt_tokens: int) -> None:
+    def _record(
+        self, tenant: str, lookups: list[Lookup], report: FusionReport, prompt_tokens: int, first: FirstToken | None
+    ) -> None:
         try:
             reuse = reuse_of(report, prompt_tokens, _loaded(lookups))
-            count(self._services.catalog, tenant, lookups, datetime.now(UTC), reuse)
+            count(self._services.catalog, tenant, lookups, datetime.now(UTC), reuse, first)
             if gone := _newly_gone(lookups):
                 self._services.catalog.note_gone(gone)
             for lookup in lookups:
@@ -171,9 +178,14 @@ def disabled(passages: Iterable[Passage]) -> list[Lookup]:
 
 
 def count(
-    catalog: Catalog, tenant: str, lookups: Sequence[Lookup], now: datetime, reuse: Reuse | None = None
+    catalog: Catalog,
+    tenant: str,
+    lookups: Sequence[Lookup],
+    now: datetime,
+    reuse: Reuse | None = None,
+    first: FirstToken | None = None,
 ) -> None:
-    """Add one answer's look-ups, and what it reused, to the catalog's counters."""
+    """Add one answer's look-ups, what it reused, and how soon it began, to the catalog's counters."""
     hits: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     misses: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     per_document: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
@@ -183,7 +195,14 @@ def count(
         counter[detail] = (chunks + 1, tokens + len(lookup.passage.token_ids))
         hit, miss = per_document[lookup.passage.document_id]
         per_document[lookup.passage.document_id] = (hit + (lookup.tier is not None), miss + (lookup.tier is None))
-    catalog.record_lookups(tenant, hits, misses, per_document, now, reuse)
+    catalog.record_lookups(tenant, hits, misses, per_document, now, reuse, first)
+
+
+def _first_token(lookups: Sequence[Lookup], seconds: float | None) -> FirstToken | None:
+    if seconds is None or not lookups:
+        return None
+    hits = sum(lookup.tier is not None for lookup in lookups)
+    return FirstToken("hit" if hits == len(lookups) else "partial" if hits else "miss", seconds)
 
 
 def _loaded(lookups: Sequence[Lookup]) -> list[ReadingRecord]:

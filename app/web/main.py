@@ -9,17 +9,22 @@ from fastapi.concurrency import run_in_threadpool
 
 from app.core.settings import Settings, get_settings
 from app.web.access.guard import require_guards
+from app.web.access_log import AccessLog
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
+from app.web.openapi import Api
 from app.web.problems import install_problems
+from app.web.request_id import RequestIds
 from app.web.routes import admin, ask, documents, files, health, internal, jobs, labels, metrics, status, syncs
 from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
+from app.web.tracing import Tracing, open_traces
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """The application; its services open when it starts and close when it stops."""
     settings = settings or get_settings()
+    traces = open_traces(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -31,18 +36,25 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         finally:
             await app.state.answering.close()
             await services.close()
+            if traces is not None:
+                await run_in_threadpool(traces.close)
 
-    app = FastAPI(
+    app = Api(
         title="Preread",
         version=version("preread"),
         summary="Answers questions over documents that it has already read.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     install_problems(app)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
+    if traces is not None:
+        app.add_middleware(Tracing, traces=traces)
+    app.add_middleware(AccessLog)
+    app.add_middleware(RequestIds)  # the last is the outermost
     for module in (ask, documents, files, labels, syncs, health, status, admin, jobs, metrics, internal):
         app.include_router(module.router)
     require_guards(app)

@@ -4,13 +4,15 @@ Counters live in the database, so every web process tells the same ones, and no 
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 import psutil
 from prometheus_client import CollectorRegistry, Metric, ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
-from app.core.catalog import DocumentState, LookupCount, ReadingState
+from app.core.catalog import BOUNDS_MS, DocumentState, FirstTokens, LookupCount, ReadingState
 from app.web.job_metrics import drop_metrics, job_metrics, reindex_metrics, run_metrics
 from app.web.services import Services
 from kvstore.decoded import DecodedChunks
@@ -39,6 +41,7 @@ class ServiceCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         yield from self._lookups()
+        yield self._first_tokens()
         yield from self._savings()
         yield from self._at_rest()
         yield from self._states()
@@ -61,6 +64,21 @@ class ServiceCollector(Collector):
                 chunks.add_metric([self._tenant, outcome, count.detail], count.chunks)
                 tokens.add_metric([self._tenant, outcome, count.detail], count.tokens)
         yield from (chunks, tokens)
+
+    def _first_tokens(self) -> Metric:
+        found = self._catalog.first_tokens(self._tenant)
+        family = HistogramMetricFamily(
+            "preread_first_token_seconds",
+            "From a question's arrival to the first text of its answer.",
+            labels=["tenant", "outcome"],
+        )
+        for outcome in ("hit", "partial", "miss"):
+            counts = found.get(outcome, FirstTokens({}, 0, 0.0))
+            sums = accumulate(counts.within_ms.get(ms, 0) for ms in BOUNDS_MS)
+            buckets = [(floatToGoString(ms / 1000), float(sum_)) for ms, sum_ in zip(BOUNDS_MS, sums, strict=True)]
+            buckets.append(("+Inf", sum(counts.within_ms.values()) + float(counts.above)))
+            family.add_metric([self._tenant, outcome], buckets, counts.seconds)
+        return family
 
     def _savings(self) -> Iterator[Metric]:
         total = self._catalog.saving_totals(self._tenant)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import anyio
 
+from app.core.codes import Code
 from app.core.errors import Unavailable
 
 T = TypeVar("T")
@@ -19,7 +20,7 @@ class End(Enum):
 
 
 class ServiceStopping(Unavailable):
-    code = "service_stopping"
+    code = Code.SERVICE_STOPPING
 
 
 def follow(source: AsyncGenerator[T]) -> "asyncio.Task[T | End]":

@@ -5,8 +5,10 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
+from app.core.logs import configure_logging
 from app.core.settings import Settings
 from app.web.main import create_app
+from app.web.protocol import ProblemProtocol
 
 _GRACE_SECONDS = 10
 
@@ -23,6 +25,8 @@ class WebServer(uvicorn.Server):
                 timeout_graceful_shutdown=_GRACE_SECONDS,
                 server_header=False,
                 access_log=False,
+                log_config=None,
+                http=ProblemProtocol,
             )
         )
         self._app = app
@@ -41,6 +45,7 @@ def stop_streams(app: FastAPI) -> None:
 
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. Exits with status 3 when the services cannot be opened."""
+    configure_logging(settings)
     server = WebServer(create_app(settings), settings)
     server.run()
     if not server.started:

@@ -23,7 +23,7 @@ from app.web.schemas.problem import Problem
 
 Event = MetaEvent | SourcesEvent | DeltaEvent | AnswerOut | Problem
 
-_NAMES: dict[type[Event], EventName] = {
+EVENT_NAMES: dict[type[Event], EventName] = {
     MetaEvent: "meta",
     SourcesEvent: "sources",
     DeltaEvent: "delta",
@@ -76,7 +76,7 @@ async def _encode(events: AsyncGenerator[Event]) -> AsyncGenerator[bytes]:
             event = following.result()
             if event is End.END:
                 return
-            yield format_sse_event(event=_NAMES[type(event)], data_str=json.dumps(event.model_dump(mode="json")))
+            yield format_sse_event(event=EVENT_NAMES[type(event)], data_str=json.dumps(event.model_dump(mode="json")))
             following = follow(events)
     finally:
         await shut(events, following)

@@ -1,6 +1,7 @@
 """Syncs of folders as the API handles them; workers do them. Blocking: routes call it in a thread."""
 
 from app.core.catalog import Sync
+from app.core.codes import Code
 from app.core.errors import NotFound
 from app.core.sync_folders import sync_folders_from
 from app.web.schemas.syncs import SyncIn, SyncListOut, SyncOut, SyncReportOut
@@ -8,11 +9,11 @@ from app.web.services import Services
 
 
 class SyncFolderNotFound(NotFound):
-    code = "sync_folder_not_found"
+    code = Code.SYNC_FOLDER_NOT_FOUND
 
 
 class SyncNotFound(NotFound):
-    code = "sync_not_found"
+    code = Code.SYNC_NOT_FOUND
 
 
 class Syncs:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.core.codes import Code
 from app.core.errors import PrereadError, Unavailable
 from app.web.schemas.system import (
     CacheDocument,
@@ -28,7 +29,7 @@ from workers.precompute import start_by_hand
 
 
 class WorkerAway(Unavailable):
-    code = "worker_away"
+    code = Code.WORKER_AWAY
 
 
 class System:

@@ -2,9 +2,11 @@
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from contextvars import copy_context
+from urllib.parse import urlsplit
 
 from app.core.catalog import LabelKind, labels_from
+from app.core.codes import Code
 from app.web.fetching.allowed import AllowedHosts
 from app.web.fetching.fetch import Fetcher
 from app.web.library import Library
@@ -32,7 +34,9 @@ class UrlList:
         labels_from(wanted.tags, LabelKind.TAG)
         urls = list(dict.fromkeys(wanted.urls))
         with ThreadPoolExecutor(min(_AT_ONCE, len(urls))) as threads:
-            return UrlsAdded(items=list(threads.map(partial(self._add, wanted=wanted), urls)))
+            # Each in a context of its own, so that log lines name the request.
+            adding = [threads.submit(copy_context().run, self._add, url, wanted) for url in urls]
+            return UrlsAdded(items=[each.result() for each in adding])
 
     def _add(self, url: str, wanted: UrlsIn) -> UrlAdded:
         try:
@@ -42,7 +46,7 @@ class UrlList:
                 added = self._library.add(name, fetched.body, wanted.collections, wanted.tags, media_type)
         except Exception as error:
             problem = problem_of(error, url)
-            if problem.code == "internal_error":
-                log.exception("%s was not added", url)
+            if problem.code is Code.INTERNAL_ERROR:
+                log.exception("a document of %s was not added", urlsplit(url).hostname)
             return UrlAdded(url=url, error=problem)
         return UrlAdded(url=url, document=added.document, created=added.created)

@@ -185,7 +185,7 @@ class TestUploadsThatFail:
         ("name", "data", "code"),
         [
             ("large.txt", b"x" * 1_000_001, "file_too_large"),
-            ("vast.txt", b"x" * 3_000_000, "too_large"),
+            ("vast.txt", b"x" * 3_000_000, "body_too_large"),
             ("empty.txt", b"", "empty_file"),
             (" ", b"text", "bad_name"),
             ("n" * 1_001, b"text", "bad_name"),

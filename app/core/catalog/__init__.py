@@ -8,6 +8,8 @@ from app.core.catalog.errors import (
     DatabaseUnavailable,
     DocumentGone,
     DocumentNotFound,
+    IdempotencyInProgress,
+    IdempotencyMismatch,
     InvalidTransition,
     SchemaError,
     TooManyLabels,
@@ -15,9 +17,11 @@ from app.core.catalog.errors import (
     VersionRetired,
     WorkRefused,
 )
+from app.core.catalog.first_tokens import BOUNDS_MS, FirstToken, FirstTokens
 from app.core.catalog.label import LabelKind, labels_from
 from app.core.catalog.library_records import LabelCount, PendingLabels, Sync, SyncedFile
 from app.core.catalog.listing import EVERYTHING, DocumentFilter
+from app.core.catalog.once import KeptAnswer
 from app.core.catalog.records import (
     ChunkCounts,
     ChunkRecord,
@@ -42,6 +46,7 @@ from app.core.catalog.synced import Taken
 from app.core.catalog.work_records import Asked, Attempt, Job, JobPage, JobState, JobTally, Run, RunKind, RunState
 
 __all__ = [
+    "BOUNDS_MS",
     "EVERYTHING",
     "Asked",
     "Attempt",
@@ -61,12 +66,17 @@ __all__ = [
     "DocumentRow",
     "DocumentState",
     "DocumentTable",
+    "FirstToken",
+    "FirstTokens",
     "Gone",
+    "IdempotencyInProgress",
+    "IdempotencyMismatch",
     "InvalidTransition",
     "Job",
     "JobPage",
     "JobState",
     "JobTally",
+    "KeptAnswer",
     "KvAtRest",
     "LabelCount",
     "LabelKind",

@@ -15,11 +15,12 @@ from app.core.catalog.text import made_storable
 from app.core.catalog.upsert import upsert
 from app.core.catalog.work_models import StoredDrop, StoredJob
 from app.core.catalog.work_records import Attempt
+from app.core.codes import Code
 
 INGEST, PREREAD, DELETE = "ingest", "preread", "delete"
 
 _ENDED = (DocumentState.PREREAD, DocumentState.FAILED, DocumentState.DELETING)
-_LOST = "worker_lost", "The worker ended in the middle of it: killed, out of memory, or over the hard time limit."
+_LOST = Code.WORKER_LOST, "The worker ended in the middle of it: killed, out of memory, or over the hard time limit."
 _LONGEST_TEXT = 500
 
 

@@ -5,11 +5,13 @@ from app.core.catalog.chunks import Chunks
 from app.core.catalog.claims import Claims
 from app.core.catalog.compaction import Compaction
 from app.core.catalog.documents import Documents
+from app.core.catalog.first_tokens import FirstTokenCounts
 from app.core.catalog.history import History
 from app.core.catalog.jobs import Jobs
 from app.core.catalog.known import Known
 from app.core.catalog.labels import Labelling
 from app.core.catalog.lookups import Lookups
+from app.core.catalog.once import Once
 from app.core.catalog.overview import Overview
 from app.core.catalog.readings import Readings
 from app.core.catalog.runs import Runs
@@ -23,7 +25,8 @@ from app.core.catalog.versions import Versions
 
 class Catalog(
     Schema, Documents, Claims, Versions, Chunks, Readings, Lookups, Savings, Overview, Tombstones, Attempts, Jobs, Runs,
-    Compaction, History, Known, Labelling, SyncedFiles, Syncs,
+    Compaction, History, Known, Labelling, SyncedFiles, Syncs, Once,
+    FirstTokenCounts,
 ):  # fmt: skip
     """Documents, versions, chunks, readings, jobs, runs and counters of every tenant, in SQLite or Postgres.
 

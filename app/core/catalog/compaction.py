@@ -13,9 +13,14 @@ from app.core.catalog.buckets import bucket_start
 from app.core.catalog.database import Database
 from app.core.catalog.errors import DatabaseUnavailable
 from app.core.catalog.models import StoredRollup, StoredSaving
+from app.core.catalog.request_models import StoredFirstToken
 from app.core.catalog.upsert import upsert
 
-_NAMES: dict[Any, tuple[str, ...]] = {StoredRollup: ("tenant", "outcome", "detail"), StoredSaving: ("tenant",)}
+_NAMES: dict[Any, tuple[str, ...]] = {
+    StoredRollup: ("tenant", "outcome", "detail"),
+    StoredSaving: ("tenant",),
+    StoredFirstToken: ("tenant", "outcome", "within_ms"),
+}
 _MOST_FREE = 0.2  # of a SQLite file's pages, before rewriting it is worth it
 
 

@@ -9,10 +9,10 @@ from time import monotonic, sleep
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, InterfaceError, OperationalError
 from sqlalchemy.orm import Session
 
-from app.core.catalog.errors import DatabaseUnavailable
+from app.core.catalog.errors import DatabaseUnavailable, UnstorableText
 
 _BUSY_TIMEOUT_SECONDS = 30
 _SQLITE_BEGIN = "preread_sqlite_begin"
@@ -26,7 +26,8 @@ class Database:
     """Safe to share between threads. Build it after a fork: connections do not survive one.
 
     A write transaction on SQLite takes the write lock when it begins, so what it reads stays true until it ends; on
-    Postgres the rows to be changed are locked by those who read them. Every method may raise DatabaseUnavailable.
+    Postgres the rows to be changed are locked by those who read them. Every method may raise DatabaseUnavailable, and
+    UnstorableText for text that no database can hold. Errors never quote values: those are names and texts.
     """
 
     def __init__(self, database_url: str, clock: Callable[[], datetime] = utc_now) -> None:
@@ -35,7 +36,7 @@ class Database:
         if url.get_backend_name() == "sqlite":
             engine = _sqlite_engine(url)
         else:
-            engine = create_engine(url, pool_pre_ping=True)
+            engine = create_engine(url, pool_pre_ping=True, hide_parameters=True)
         self._reading = engine
         self._writing = engine.execution_options(**{_SQLITE_BEGIN: "IMMEDIATE"})
 
@@ -68,6 +69,11 @@ def _answering() -> Iterator[None]:
             f"The database does not answer: {error.orig}",
             "See that it runs, has room, and that PREREAD_DATABASE_URL is right.",
         ) from error
+    except (DataError, UnicodeEncodeError) as error:
+        raise UnstorableText(
+            "What was sent contains characters that cannot be stored.",
+            "Remove NUL and unpaired surrogate characters.",
+        ) from error
 
 
 def lock_name(connection: Connection, name: str) -> None:
@@ -79,7 +85,7 @@ def lock_name(connection: Connection, name: str) -> None:
 def _sqlite_engine(url: URL) -> Engine:
     if url.database:
         _make_folder(Path(url.database).parent)
-    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
+    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS}, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

@@ -5,11 +5,13 @@ PrereadError
 │   ├── UnstorableText       a name or text that a database cannot hold (NUL, lone surrogate)
 │   ├── BadLabel             a collection or tag that cannot be one
 │   ├── TooManyLabels        more collections or tags than a document may have
-│   └── BadCursor            no place in a list that a page of it has named
+│   ├── BadCursor            no place in a list that a page of it has named
+│   └── IdempotencyMismatch  the key came with another request before
 ├── NotFound
 │   └── DocumentNotFound     no such document for this tenant
 ├── Conflict
 │   ├── InvalidTransition    the document's state does not allow this step
+│   ├── IdempotencyInProgress  the first request with the key is not done yet
 │   └── WorkRefused          the caller no longer works on this document: stop, write nothing more
 │       ├── DocumentGone         it is being deleted, or is deleted already
 │       ├── ClaimLost            another worker holds it, or its work was restarted
@@ -20,54 +22,64 @@ PrereadError
     └── SchemaError          the database was made by another Preread
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput, Conflict, NotFound, SetupError, Unavailable
 
 
 class UnstorableText(BadInput):
-    code = "unstorable_text"
+    code = Code.UNSTORABLE_TEXT
 
 
 class BadLabel(BadInput):
-    code = "bad_label"
+    code = Code.BAD_LABEL
 
 
 class TooManyLabels(BadInput):
-    code = "too_many_labels"
+    code = Code.TOO_MANY_LABELS
 
 
 class BadCursor(BadInput):
-    code = "bad_cursor"
+    code = Code.BAD_CURSOR
+
+
+class IdempotencyMismatch(BadInput):
+    code = Code.IDEMPOTENCY_MISMATCH
 
 
 class DocumentNotFound(NotFound):
-    code = "document_not_found"
+    code = Code.DOCUMENT_NOT_FOUND
 
 
 class InvalidTransition(Conflict):
-    code = "invalid_transition"
+    code = Code.INVALID_TRANSITION
+
+
+class IdempotencyInProgress(Conflict):
+    code = Code.IDEMPOTENCY_IN_PROGRESS
+    retry_after_seconds = 1
 
 
 class WorkRefused(Conflict):
     """A worker's write that came too late; nothing was written."""
 
-    code = "work_refused"
+    code = Code.WORK_REFUSED
 
 
 class DocumentGone(WorkRefused):
-    code = "document_gone"
+    code = Code.DOCUMENT_GONE
 
 
 class ClaimLost(WorkRefused):
-    code = "claim_lost"
+    code = Code.CLAIM_LOST
 
 
 class VersionRetired(WorkRefused):
-    code = "version_retired"
+    code = Code.VERSION_RETIRED
 
 
 class DatabaseUnavailable(Unavailable):
-    code = "database_unavailable"
+    code = Code.DATABASE_UNAVAILABLE
 
 
 class SchemaError(SetupError):
-    code = "schema_error"
+    code = Code.SCHEMA_ERROR

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.core.catalog.buckets import bucket_start
 from app.core.catalog.database import Database
+from app.core.catalog.first_tokens import FirstToken, add_first_token
 from app.core.catalog.models import StoredDocument, StoredDocumentLookups, StoredRollup
 from app.core.catalog.records import LookupCount, LookupTotals, Reuse
 from app.core.catalog.savings import add_saving
@@ -24,8 +25,9 @@ class Lookups(Database):
         per_document: Mapping[str, tuple[int, int]],
         now: datetime,
         reuse: Reuse | None = None,
+        first: FirstToken | None = None,
     ) -> None:
-        """Count one request's lookups, and what it reused, all of it or nothing.
+        """Count one request's lookups, what it reused, and how soon its answer began, all of it or nothing.
 
         Args:
             hits: (chunks, tokens) by the tier that had them.
@@ -52,6 +54,8 @@ class Lookups(Database):
             _add_document_lookups(session, tenant, per_document)
             if reuse is not None:
                 add_saving(session, tenant, bucket, reuse)
+            if first is not None:
+                add_first_token(session, tenant, bucket, first)
 
     def lookup_totals(self, tenant: str, since: datetime | None = None) -> LookupTotals:
         """Sums over all time, or from the bucket that holds `since` on. Deleted documents' lookups still count."""

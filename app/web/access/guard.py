@@ -6,17 +6,19 @@ from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from app.core.access import Permission
+from app.core.codes import Code
 from app.core.errors import PrereadError, SetupError
+from app.core.request_context import current_request
 from app.web.deps import PrincipalDep, require_internal_secret
 
 
 class Forbidden(PrereadError):
-    code = "forbidden"
+    code = Code.FORBIDDEN
     status = 403
 
 
 class UnguardedRoute(SetupError):
-    code = "unguarded_route"
+    code = Code.UNGUARDED_ROUTE
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,9 @@ class Needs:
     permission: Permission
 
     def __call__(self, principal: PrincipalDep) -> None:
-        """Raises Forbidden."""
+        """Raises Forbidden. Log lines of the request name whoever asks."""
+        if (request := current_request()) is not None:
+            request.principal = principal
         if self.permission not in principal.permissions:
             raise Forbidden(
                 f"{principal.name} may not do this: it takes the permission “{self.permission}”.",

@@ -10,30 +10,31 @@ PrereadError
     └── UrlUnreadable        it leads round and round, or is encoded in a way that is not read
 """
 
+from app.core.codes import Code
 from app.core.errors import BadInput
 
 
 class BadUrl(BadInput):
-    code = "bad_url"
+    code = Code.BAD_URL
 
 
 class UrlNotAllowed(BadInput):
-    code = "url_not_allowed"
+    code = Code.URL_NOT_ALLOWED
     status = 403
 
 
 class AddressNotPublic(BadInput):
-    code = "address_not_public"
+    code = Code.ADDRESS_NOT_PUBLIC
     status = 403
 
 
 class UrlUnreachable(BadInput):
-    code = "url_unreachable"
+    code = Code.URL_UNREACHABLE
 
 
 class UrlRefused(BadInput):
-    code = "url_refused"
+    code = Code.URL_REFUSED
 
 
 class UrlUnreadable(BadInput):
-    code = "url_unreadable"
+    code = Code.URL_UNREADABLE

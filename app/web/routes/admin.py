@@ -1,8 +1,9 @@
 from fastapi import APIRouter
 
+from app.core.catalog import DocumentNotFound
 from app.web.access.guard import ADMIN, WRITE
 from app.web.deps import Limit, Offset, SystemDep
-from app.web.schemas.problem import Problem
+from app.web.openapi import problems
 from app.web.schemas.system import CacheReport, PrecomputeOut, PrecomputeRequest
 
 router = APIRouter(tags=["admin"])
@@ -14,9 +15,13 @@ router = APIRouter(tags=["admin"])
     dependencies=[WRITE],
     summary="Have documents pre-read",
     status_code=202,
-    responses={404: {"model": Problem}},
+    responses=problems(DocumentNotFound),
 )
 def precompute(wanted: PrecomputeRequest, system: SystemDep) -> PrecomputeOut:
+    """Opens a run, which takes the place of one that is open, for workers to do.
+
+    `GET /admin/runs/{run_id}` tells how far it is.
+    """
     return system.precompute(wanted.mode, wanted.document_id)
 
 

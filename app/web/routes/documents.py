@@ -1,20 +1,56 @@
+from functools import partial
+from hashlib import file_digest
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Response, UploadFile
+from fastapi import APIRouter, Form, UploadFile
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 
+from app.core.catalog import (
+    BadCursor,
+    BadLabel,
+    DocumentGone,
+    DocumentNotFound,
+    IdempotencyInProgress,
+    IdempotencyMismatch,
+    TooManyLabels,
+    UnstorableText,
+)
 from app.web.access.guard import READ, WRITE
-from app.web.deps import After, DocumentFilterDep, DocumentId, LibraryDep, Limit, Offset, UrlListDep
+from app.web.deps import (
+    After,
+    DocumentFilterDep,
+    DocumentId,
+    IdempotencyDep,
+    LibraryDep,
+    Limit,
+    Offset,
+    UrlListDep,
+)
+from app.web.idempotency import REPLAYED_HEADER
+from app.web.library import Library
+from app.web.openapi import problems
 from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, DocumentVectors
 from app.web.schemas.labels import LabelList
-from app.web.schemas.problem import Problem
 from app.web.schemas.urls import UrlsAdded, UrlsIn
+from retrieval.errors import IndexUnavailable
+from workers.adding import BadName
+from workers.files import EmptyFile, FileMissing, FileTooLarge
 
-router = APIRouter(prefix="/documents", tags=["documents"], responses={404: {"model": Problem}})
+router = APIRouter(prefix="/documents", tags=["documents"])
 
 
-@router.get("", operation_id="list_documents", dependencies=[READ], summary="List documents, newest first")
+_REPLAYED = {REPLAYED_HEADER: {"description": "true: this was answered before.", "schema": {"const": "true"}}}
+_ONCE = (IdempotencyMismatch, IdempotencyInProgress)
+
+
+@router.get(
+    "",
+    operation_id="list_documents",
+    dependencies=[READ],
+    summary="List documents, newest first",
+    responses=problems(BadCursor, BadLabel),
+)
 def list_documents(
     library: LibraryDep, chosen: DocumentFilterDep, limit: Limit = 50, offset: Offset = 0, after: After = None
 ) -> DocumentPage:
@@ -27,22 +63,29 @@ def list_documents(
     dependencies=[WRITE],
     summary="Add a document",
     status_code=201,
-    responses={200: {"model": DocumentAdded, "description": "The same bytes were there already."}},
+    response_model=DocumentAdded,
+    responses={
+        200: {"model": DocumentAdded, "description": "The same bytes were there already.", "headers": _REPLAYED},
+        201: {"headers": _REPLAYED},
+        **problems(BadName, EmptyFile, FileTooLarge, UnstorableText, BadLabel, TooManyLabels, DocumentGone, *_ONCE),
+    },
 )
 async def add_document(
     file: UploadFile,
     library: LibraryDep,
-    response: Response,
+    once: IdempotencyDep,
     collections: Annotated[LabelList, Form(description="Collections that the document comes into.")] = [],  # noqa: B006
     tags: Annotated[LabelList, Form(description="Tags that the document gets.")] = [],  # noqa: B006
-) -> DocumentAdded:
+) -> JSONResponse:
     """The same name with other bytes becomes a new version; the old one answers until the new one can.
 
     Labels come to those that the document has.
     """
-    added = await run_in_threadpool(library.add, _name(file), file.file, collections, tags)
-    response.status_code = 201 if added.created else 200
-    return added
+
+    def request() -> list[object]:
+        return [add_document.__name__, _name(file), file_digest(file.file, "sha256").hexdigest(), collections, tags]
+
+    return await run_in_threadpool(once.answer, request, partial(_add, library, file, collections, tags))
 
 
 @router.post(
@@ -50,12 +93,21 @@ async def add_document(
     operation_id="add_urls",
     dependencies=[WRITE],
     summary="Add documents by their URLs; each has a result of its own",
+    response_model=UrlsAdded,
+    responses={200: {"headers": _REPLAYED}, **problems(BadLabel, TooManyLabels, *_ONCE)},
 )
-def add_urls(wanted: UrlsIn, urls: UrlListDep) -> UrlsAdded:
-    return urls.add(wanted)
+def add_urls(wanted: UrlsIn, urls: UrlListDep, once: IdempotencyDep) -> JSONResponse:
+    """Hosts must be allowed (`PREREAD_URL_HOSTS`). One that fails keeps no other: its result has an `error`."""
+    return once.answer(lambda: [add_urls.__name__, wanted.model_dump(mode="json")], lambda: (200, urls.add(wanted)))
 
 
-@router.get("/{document_id}", operation_id="get_document", dependencies=[READ], summary="Show one document")
+@router.get(
+    "/{document_id}",
+    operation_id="get_document",
+    dependencies=[READ],
+    summary="Show one document",
+    responses=problems(DocumentNotFound),
+)
 def get_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
     return library.get(document_id)
 
@@ -66,6 +118,10 @@ def get_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
     dependencies=[READ],
     summary="The document's text, which citations count in",
     response_class=PlainTextResponse,
+    responses={
+        200: {"content": {"text/plain": {"example": "# Travel\n\nThe travel meal allowance is 45 euros a day.\n"}}},
+        **problems(DocumentNotFound, FileMissing),
+    },
 )
 def get_document_text(document_id: DocumentId, library: LibraryDep) -> PlainTextResponse:
     return PlainTextResponse(library.text(document_id), headers={"X-Content-Type-Options": "nosniff"})
@@ -76,6 +132,7 @@ def get_document_text(document_id: DocumentId, library: LibraryDep) -> PlainText
     operation_id="count_document_vectors",
     dependencies=[READ],
     summary="How many vectors the index holds of a document, also of one that is gone",
+    responses=problems(IndexUnavailable),
 )
 def count_document_vectors(document_id: DocumentId, library: LibraryDep) -> DocumentVectors:
     return DocumentVectors(vectors=library.vectors(document_id))
@@ -87,8 +144,10 @@ def count_document_vectors(document_id: DocumentId, library: LibraryDep) -> Docu
     dependencies=[WRITE],
     summary="Delete a document and all that was made of it",
     status_code=204,
+    responses=problems(DocumentNotFound),
 )
 def delete_document(document_id: DocumentId, library: LibraryDep) -> None:
+    """It is gone at once from answers, lists and caches; what does not answer now is emptied later."""
     library.delete(document_id)
 
 
@@ -98,9 +157,16 @@ def delete_document(document_id: DocumentId, library: LibraryDep) -> None:
     dependencies=[WRITE],
     summary="Try a failed document again",
     status_code=202,
+    responses=problems(DocumentNotFound, DocumentGone),
 )
 def retry_document(document_id: DocumentId, library: LibraryDep) -> DocumentOut:
     return library.retry(document_id)
+
+
+def _add(library: Library, file: UploadFile, collections: list[str], tags: list[str]) -> tuple[int, DocumentAdded]:
+    file.file.seek(0)
+    added = library.add(_name(file), file.file, collections, tags)
+    return (201 if added.created else 200), added
 
 
 def _name(file: UploadFile) -> str:

@@ -4,12 +4,14 @@ from fastapi import APIRouter
 from fastapi import Path as PathParam
 from fastapi.responses import StreamingResponse
 
+from app.core.catalog import DocumentNotFound
 from app.web.access.guard import READ
 from app.web.deps import PrincipalDep, ServicesDep
+from app.web.openapi import problems
 from app.web.originals import content_disposition, open_original
-from app.web.schemas.problem import Problem
+from workers.files import FileMissing
 
-router = APIRouter(prefix="/documents", tags=["documents"], responses={404: {"model": Problem}})
+router = APIRouter(prefix="/documents", tags=["documents"])
 
 DocumentId = Annotated[str, PathParam(max_length=100, description="The document.")]
 
@@ -22,7 +24,10 @@ _ANY_BYTES = "application/octet-stream"
     dependencies=[READ],
     summary="The document's file, byte for byte, under its name",
     response_class=StreamingResponse,
-    responses={200: {"content": {_ANY_BYTES: {"schema": {"type": "string", "format": "binary"}}}}},
+    responses={
+        200: {"content": {_ANY_BYTES: {"schema": {"type": "string", "format": "binary"}}}},
+        **problems(DocumentNotFound, FileMissing),
+    },
 )
 def get_document_file(document_id: DocumentId, principal: PrincipalDep, services: ServicesDep) -> StreamingResponse:
     """A stranger's file: browsers are to save it, whatever it says it is, and to run nothing of it."""

@@ -1,5 +1,6 @@
 from fastapi import APIRouter, Response
 
+from app.core.errors import Unavailable
 from app.web.access.guard import PUBLIC
 from app.web.deps import SystemDep
 from app.web.schemas.system import Health, Readiness
@@ -21,5 +22,7 @@ async def health() -> Health:
 )
 def readiness(system: SystemDep, response: Response) -> Readiness:
     found = system.readiness()
-    response.status_code = 200 if found.ready else 503
+    if not found.ready:
+        response.status_code = 503
+        response.headers["Retry-After"] = str(Unavailable.retry_after_seconds)
     return found

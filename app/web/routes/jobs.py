@@ -3,13 +3,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi import Path as PathParam
 
-from app.core.catalog import JobState
+from app.core.catalog import DocumentGone, InvalidTransition, JobState
 from app.web.access.guard import ADMIN, READ, WRITE
 from app.web.deps import JobsDep, Limit, Offset
+from app.web.jobs import JobNotFound, RunNotFound
+from app.web.openapi import problems
 from app.web.schemas.jobs import JobOut, JobPageOut, RunOut, RunPageOut
-from app.web.schemas.problem import Problem
 
-router = APIRouter(tags=["jobs"], responses={404: {"model": Problem}})
+router = APIRouter(tags=["jobs"])
 
 JobId = Annotated[str, PathParam(max_length=100, description="The job.")]
 RunId = Annotated[str, PathParam(max_length=100, description="The run.")]
@@ -27,6 +28,7 @@ def list_jobs(jobs: JobsDep, state: State = None, limit: Limit = 50, offset: Off
     dependencies=[WRITE],
     summary="Try a job again now",
     status_code=202,
+    responses=problems(JobNotFound, DocumentGone),
 )
 def retry_job(job_id: JobId, jobs: JobsDep) -> JobOut:
     return jobs.retry(job_id)
@@ -38,7 +40,7 @@ def retry_job(job_id: JobId, jobs: JobsDep) -> JobOut:
     dependencies=[WRITE],
     summary="Take a dead job off the list; its document stays failed",
     status_code=204,
-    responses={409: {"model": Problem, "description": "The job is not dead."}},
+    responses=problems(JobNotFound, InvalidTransition),
 )
 def purge_job(job_id: JobId, jobs: JobsDep) -> None:
     jobs.purge(job_id)
@@ -54,6 +56,12 @@ def list_runs(jobs: JobsDep, limit: Limit = 20, offset: Offset = 0) -> RunPageOu
     return jobs.runs(limit, offset)
 
 
-@router.get("/admin/runs/{run_id}", operation_id="get_run", dependencies=[ADMIN], summary="Show one run")
+@router.get(
+    "/admin/runs/{run_id}",
+    operation_id="get_run",
+    dependencies=[ADMIN],
+    summary="Show one run",
+    responses=problems(RunNotFound),
+)
 def get_run(run_id: RunId, jobs: JobsDep) -> RunOut:
     return jobs.run(run_id)

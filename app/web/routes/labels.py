@@ -1,11 +1,11 @@
 from fastapi import APIRouter
 
-from app.core.catalog import LabelKind
+from app.core.catalog import BadLabel, DocumentNotFound, LabelKind, TooManyLabels
 from app.web.access.guard import READ, WRITE
 from app.web.deps import DocumentId, LibraryDep
+from app.web.openapi import problems
 from app.web.schemas.documents import DocumentOut
 from app.web.schemas.labels import LabelListOut, LabelsIn
-from app.web.schemas.problem import Problem
 
 router = APIRouter(tags=["labels"])
 
@@ -30,7 +30,7 @@ def list_tags(library: LibraryDep) -> LabelListOut:
     operation_id="label_document",
     dependencies=[WRITE],
     summary="Give a document other collections or tags",
-    responses={404: {"model": Problem}},
+    responses=problems(DocumentNotFound, BadLabel, TooManyLabels),
 )
 def label_document(document_id: DocumentId, labels: LabelsIn, library: LibraryDep) -> DocumentOut:
     return library.label(document_id, labels)

@@ -5,9 +5,10 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from app.web.access.guard import METRICS
 from app.web.deps import PrincipalDep, ServicesDep
 from app.web.metrics import exposition
-from app.web.schemas.problem import Problem
 
 router = APIRouter(tags=["admin"])
+
+_EXAMPLE = 'preread_documents{tenant="default",state="preread"} 3.0\n'
 
 
 @router.get(
@@ -16,7 +17,7 @@ router = APIRouter(tags=["admin"])
     dependencies=[METRICS],
     summary="Counters and gauges for Prometheus",
     response_class=PlainTextResponse,
-    responses={503: {"model": Problem, "description": "The database does not answer."}},
+    responses={200: {"content": {"text/plain": {"example": _EXAMPLE}}}},
 )
 def metrics(services: ServicesDep, principal: PrincipalDep) -> Response:
     return Response(exposition(services, principal.tenant), media_type=CONTENT_TYPE_PLAIN_0_0_4)

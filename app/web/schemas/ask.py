@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from app.web.schemas.ask_examples import ANSWER
 from app.web.schemas.labels import LabelList
 
 
@@ -115,6 +116,8 @@ class FusionOut(BaseModel):
 
 class AnswerOut(BaseModel):
     """A finished answer."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ANSWER]})
 
     request_id: str = Field(description="Names this request in logs and reports.")
     answer: str = Field(description="The text; passages are marked like [1].")

@@ -2,7 +2,25 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+DOCUMENT: dict[str, JsonValue] = {
+    "id": "doc_4x0kq3m8w2v9c7n5b1hz",
+    "name": "travel.md",
+    "title": "Travel",
+    "state": "preread",
+    "failure": None,
+    "media_type": "text/markdown",
+    "size_bytes": 2048,
+    "pages": None,
+    "chunks": 2,
+    "chunks_ready": 2,
+    "tokens": 508,
+    "created_at": "2026-03-02T09:30:00Z",
+    "updated_at": "2026-03-02T09:31:12Z",
+    "collections": ["handbook"],
+    "tags": ["travel", "2026"],
+}
 
 
 class FailureOut(BaseModel):
@@ -11,6 +29,8 @@ class FailureOut(BaseModel):
 
 
 class DocumentOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [DOCUMENT]})
+
     id: str = Field(description="Identifier.", examples=["doc_4x0kq3m8w2v9c7n5b1hz"])
     name: str = Field(description="The file name, as it was sent.", examples=["handbook.pdf"])
     title: str = Field(description="Title found in the document, or its name.")
@@ -29,15 +49,21 @@ class DocumentOut(BaseModel):
 
 
 class DocumentPage(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [DOCUMENT], "total": 1, "following": None}]})
+
     items: list[DocumentOut] = Field(description="One page of documents, newest first.")
     total: int = Field(description="How many there are in all.")
     following: str | None = Field(None, description="Give it as `after` for the next page; null: there is none.")
 
 
 class DocumentVectors(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": 2}]})
+
     vectors: int = Field(description="Vectors of the document's chunks in the index, of every version.")
 
 
 class DocumentAdded(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"document": DOCUMENT, "created": True}]})
+
     document: DocumentOut
     created: bool = Field(description="False: the same bytes were there already.")

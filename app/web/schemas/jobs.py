@@ -3,10 +3,46 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+_JOB: dict[str, JsonValue] = {
+    "id": "preread-doc_4x0kq3m8w2v9c7n5b1hz",
+    "task": "preread",
+    "state": "dead",
+    "document_id": "doc_4x0kq3m8w2v9c7n5b1hz",
+    "document_name": "travel.md",
+    "attempts": 5,
+    "reason_code": "time_limit",
+    "reason": "It took longer than 1800 s. Given up after 5 tries.",
+    "first_at": "2026-03-02T09:30:10Z",
+    "last_at": "2026-03-02T14:02:40Z",
+    "due_at": None,
+}
+_RUN: dict[str, JsonValue] = {
+    "id": "run_4x0kq3m8w2v9c7n5b1hz",
+    "kind": "nightly",
+    "state": "done",
+    "reason": "",
+    "started_at": "2026-03-02T02:30:00Z",
+    "ended_at": "2026-03-02T02:41:07Z",
+    "until": "2026-03-02T06:00:00Z",
+    "planned": 120,
+    "done": 14,
+    "skipped": 105,
+    "failed": 1,
+    "left": 0,
+    "tokens": 71_204,
+    "bytes": 402_653_184,
+    "tokens_per_second": 164.2,
+    "hit_rate_before": 0.83,
+    "hit_rate_after": None,
+    "tended": {"verified": {"whole": 200, "sampled": 200}, "rollup_rows_merged": 0},
+}
 
 
 class JobOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_JOB]})
+
     id: str = Field(description="Identifier.", examples=["preread-doc_4x0kq3m8w2v9c7n5b1hz"])
     task: str = Field(description="ingest, preread or delete.")
     state: str = Field(description="running, waiting, or dead: given up until it is retried.")
@@ -21,6 +57,10 @@ class JobOut(BaseModel):
 
 
 class JobPageOut(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"items": [_JOB], "total": 1, "counts": {"dead": 1}, "dropped": {}}]}
+    )
+
     items: list[JobOut] = Field(description="One page of jobs: running, waiting, dead.")
     total: int = Field(description="How many there are in all, of the state asked for.")
     counts: dict[str, int] = Field(description="Jobs by state.")
@@ -28,6 +68,8 @@ class JobPageOut(BaseModel):
 
 
 class RunOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_RUN]})
+
     id: str = Field(description="Identifier.", examples=["run_4x0kq3m8w2v9c7n5b1hz"])
     kind: str = Field(description="nightly, or manual: asked for by hand.")
     state: str = Field(description="running, done, or stopped before everything was done.")
@@ -49,5 +91,7 @@ class RunOut(BaseModel):
 
 
 class RunPageOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_RUN], "total": 1}]})
+
     items: list[RunOut] = Field(description="One page of runs, newest first.")
     total: int = Field(description="How many there are in all.")

@@ -22,4 +22,6 @@ class LabelOut(BaseModel):
 
 
 class LabelListOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [{"label": "handbook", "documents": 12}]}]})
+
     items: list[LabelOut] = Field(description="All of them, in order.")

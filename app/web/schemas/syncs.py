@@ -2,11 +2,22 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+_SYNC: dict[str, JsonValue] = {
+    "id": "syn_4x0kq3m8w2v9c7n5b1hz",
+    "folder": "handbook",
+    "dry_run": False,
+    "remove_many": False,
+    "asked_at": "2026-03-02T09:30:00Z",
+    "running": False,
+    "ended_at": "2026-03-02T09:30:04Z",
+    "report": {"files": 40, "unchanged": 38, "added": 1, "changed": 1},
+}
 
 
 class SyncIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"folder": "handbook", "dry_run": True}]})
 
     folder: str | None = Field(None, description="One of the folders, by its name; absent: all of them.")
     dry_run: bool = Field(False, description="Only tell what would be done.")
@@ -37,6 +48,8 @@ class SyncReportOut(BaseModel):
 
 
 class SyncOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_SYNC]})
+
     id: str = Field(description="Identifier.")
     folder: str = Field(description="The folder's name.")
     dry_run: bool = Field(description="Whether it only tells what would be done.")
@@ -48,5 +61,7 @@ class SyncOut(BaseModel):
 
 
 class SyncListOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_SYNC], "folders": ["handbook"]}]})
+
     items: list[SyncOut] = Field(description="Syncs, newest first; of each folder the last ten.")
     folders: list[str] = Field(description="The folders that are kept in step.")

@@ -4,8 +4,12 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.web.schemas.system_examples import CACHE, READINESS, STATUS
+
 
 class Health(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
+
     status: str = Field("ok", description="The web process answers.")
 
 
@@ -18,11 +22,15 @@ class Part(BaseModel):
 
 
 class Readiness(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [READINESS]})
+
     ready: bool = Field(description="All required parts answer.")
     parts: list[Part]
 
 
 class StatusOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [STATUS]})
+
     model: str = Field(description="The language model.")
     embedding_model: str = Field(description="The embedding model.")
     engine_ready: bool = Field(description="Whether the engine answers.")
@@ -42,13 +50,15 @@ class PrecomputeMode(StrEnum):
 
 
 class PrecomputeRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"mode": "missing"}]})
 
     mode: PrecomputeMode = Field(PrecomputeMode.MISSING, description="all: read again what is there already.")
     document_id: str | None = Field(None, description="One document; absent: every one.")
 
 
 class PrecomputeOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"documents": 12, "run_id": "run_4x0kq3m8w2v9c7n5b1hz"}]})
+
     documents: int = Field(description="Documents that will be looked at, and pre-read where something is missing.")
     run_id: str = Field(description="The run that does it: `GET /admin/runs/{run_id}`.")
 
@@ -86,6 +96,8 @@ class CacheDocument(BaseModel):
 
 class CacheReport(BaseModel):
     """Counts since the first question; a rate is null while there is nothing to count."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [CACHE]})
 
     lookups: int = Field(description="Chunks looked up.")
     hits: int = Field(description="Chunks found.")

@@ -2,13 +2,20 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from app.web.schemas.documents import DocumentOut
+from app.web.schemas.documents import DOCUMENT, DocumentOut
 from app.web.schemas.labels import LabelList
 from app.web.schemas.problem import Problem
 
 Url = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+_ADDED: dict[str, JsonValue] = {
+    "url": "https://docs.example.org/travel.html",
+    "document": {**DOCUMENT, "name": "https://docs.example.org/travel.html", "media_type": "text/html"},
+    "created": True,
+    "error": None,
+}
 
 
 class UrlsIn(BaseModel):
@@ -31,4 +38,6 @@ class UrlAdded(BaseModel):
 
 
 class UrlsAdded(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_ADDED]}]})
+
     items: list[UrlAdded] = Field(description="One for each URL, in their order.")

@@ -59,7 +59,7 @@ def test_too_little_text_is_refused(packaged: Settings, tmp_path: Path) -> None:
 def test_an_unknown_preset_is_refused_before_anything_is_read(packaged: Settings) -> None:
     result = calibrate("--presets", "default,zip")
     assert isinstance(result.exception, PrereadError)
-    assert result.exception.code == "bad_name"
+    assert result.exception.code == "bad_key"
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -39,6 +39,7 @@ class ScriptedEngine:
         self.tiers: list[tuple[str | None, str | None]] = []
         self.not_fused: str | None = None
         self.completions: list[dict[str, Any]] = []
+        self.headers: list[Mapping[str, str]] = []
         self.left = threading.Event()
         self.max_model_tokens = 4096
 
@@ -125,6 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != "/v1/completions":
             self._json(200, {})
             return
+        self.engine.headers.append(self.headers)
         self.engine.completions.append(body)
         if self.engine.refusal is not None:
             self._json(self.engine.refusal, {"error": {"message": "refused"}})

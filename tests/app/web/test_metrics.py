@@ -85,6 +85,23 @@ def test_answers_grow_what_was_reused_and_loaded(asked):
     assert at(before, "preread_loaded_16bit_bytes_total", **OWN) >= 22_000
 
 
+def test_a_first_token_is_counted_by_what_was_found(asked):
+    def answers(samples, outcome):
+        return at(samples, "preread_first_token_seconds_count", **OWN, outcome=outcome)
+
+    before = scraped(asked)
+    for tiers in ([("disk", None)] * 2, [("disk", None), (None, "absent")], [(None, "absent")] * 2):
+        asked.engine.tiers = tiers
+        assert asked.ask(QUESTION).json()["timings"]["ttft_ms"] > 0
+    asked.settle()
+    after = scraped(asked)
+    for outcome in ("hit", "partial", "miss"):
+        assert answers(after, outcome) == answers(before, outcome) + 1
+        assert at(after, "preread_first_token_seconds_sum", **OWN, outcome=outcome) >= 0
+        labels = {**OWN, "outcome": outcome, "le": "+Inf"}
+        assert at(after, "preread_first_token_seconds_bucket", **labels) == answers(after, outcome)
+
+
 def test_every_reason_tier_and_state_is_there_before_it_first_counts(asked):
     samples = scraped(asked)
     for reason in MissReason:

@@ -8,11 +8,12 @@ from sqlalchemy.exc import OperationalError
 from web_harness import SECRET
 
 from app.web.routes.pages import PageHeaders, add_pages
+from app.web.schemas.problem import Problem
 from retrieval.index import IndexedChunk
 from retrieval.nearness import Question
 from retrieval.remote_index import RemoteIndex
 
-PROBLEM_KEYS = {"type", "title", "status", "detail", "code", "hint", "instance"}
+PROBLEM_KEYS = set(Problem.model_fields)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_a_database_that_does_not_answer_is_unavailable(web, monkeypatch):
 
 def test_a_body_over_the_limit_is_refused(web):
     answer = web.client.post("/ask", json={"question": "x" * (1 << 20)})
-    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/documents", "/nowhere", "/openapi.json"])
@@ -103,6 +104,7 @@ def test_readiness_names_each_part_and_says_what_to_do(web):
     parts = {part["name"]: part for part in answer.json()["parts"]}
     assert parts.keys() == {"database", "queue", "engine", "index", "worker", "disk for chunk KV"}
     assert answer.status_code == 503, "no broker and no worker run here"
+    assert answer.headers["retry-after"] == "5"
     assert {name for name, part in parts.items() if part["ok"]} == {"database", "engine", "index", "disk for chunk KV"}
     assert parts["worker"]["hint"]
     assert parts["queue"]["hint"]

@@ -1,0 +1,115 @@
+"""What /openapi.json says of every route: its errors by their codes, and the headers of every response."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from app.core.catalog import DatabaseUnavailable, UnstorableText
+from app.core.codes import Code
+from app.core.errors import BadInput, PrereadError
+from app.core.request_context import REQUEST_ID_HEADER
+from app.web.access.guard import Forbidden, Needs, guards_of
+from app.web.http_errors import BodyTooLarge, MalformedBody, UnsupportedMediaType
+from app.web.schemas.ask import DeltaEvent, MetaEvent, SourcesEvent
+from app.web.schemas.problem import Problem
+
+CODES = "x-codes"
+PROBLEM_TYPE = "application/problem+json"
+
+ANYWHERE: tuple[type[PrereadError], ...] = (PrereadError,)
+GUARDED: tuple[type[PrereadError], ...] = (Forbidden, DatabaseUnavailable)
+WITH_PARAMETERS: tuple[type[PrereadError], ...] = (BadInput, UnstorableText)
+WITH_BODY: tuple[type[PrereadError], ...] = (MalformedBody, UnsupportedMediaType, BodyTooLarge, *WITH_PARAMETERS)
+
+_REF = "#/components/schemas/{model}"
+_FRAMEWORKS_OWN = ("HTTPValidationError", "ValidationError")
+_REQUEST_ID = {
+    "description": "The request's, or a new one; log lines have it too.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
+}
+_RETRY_AFTER = {"description": "Seconds until it is worth trying again.", "schema": {"type": "integer", "minimum": 0}}
+
+
+def problems(*errors: type[PrereadError]) -> dict[int | str, dict[str, Any]]:
+    """A route's `responses` for these errors of its own. What all routes of its kind may answer is added by `Api`."""
+    by_status: dict[int, list[Code]] = defaultdict(list)
+    for error in errors:
+        by_status[error.status].append(error.code)
+    return {status: _response(codes) for status, codes in by_status.items()}
+
+
+class Api(FastAPI):
+    """Its schema is complete: see `problems`."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            schema = super().openapi()
+            _add_models(schema)
+            routes = {route.unique_id: route for route in self.routes if isinstance(route, APIRoute)}
+            for path in schema["paths"].values():
+                for operation in path.values():
+                    _complete(operation, routes[operation["operationId"]])
+        return self.openapi_schema or {}
+
+
+def _add_models(schema: dict[str, Any]) -> None:
+    shown = (Problem, MetaEvent, SourcesEvent, DeltaEvent)
+    _, found = models_json_schema([(model, "serialization") for model in shown], ref_template=_REF)
+    models = schema.setdefault("components", {}).setdefault("schemas", {})
+    models |= found["$defs"]
+    for name in _FRAMEWORKS_OWN:
+        models.pop(name, None)
+    for model in _models(BaseModel):
+        extra = model.model_config.get("json_schema_extra")
+        if model.__name__ in models and isinstance(extra, dict) and "examples" in extra:
+            models[model.__name__]["examples"] = extra["examples"]  # the framework leaves out what is null
+
+
+def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """Those of the API that are derived from `base`."""
+    for model in base.__subclasses__():
+        if model.__module__.startswith("app.web.schemas."):
+            yield model
+        yield from _models(model)
+
+
+def _complete(operation: dict[str, Any], route: APIRoute) -> None:
+    responses: dict[str, Any] = operation["responses"]
+    validation = responses.get("422", {})
+    if CODES not in validation:
+        responses.pop("422", None)  # the framework's own, in another shape
+    errors = [*ANYWHERE]
+    if any(isinstance(guard, Needs) for guard in guards_of(route)):
+        errors += GUARDED
+    if "requestBody" in operation:
+        errors += WITH_BODY
+    elif "parameters" in operation:
+        errors += WITH_PARAMETERS
+    for status, response in problems(*errors).items():
+        own = responses.get(str(status), {})
+        if CODES in own:
+            responses[str(status)] = _response([*own[CODES], *response[CODES]])
+        elif not own:
+            responses[str(status)] = response
+    for status, response in responses.items():
+        response["headers"] = {**response.get("headers", {}), REQUEST_ID_HEADER: _REQUEST_ID}
+        if status in ("429", "503"):
+            response["headers"]["Retry-After"] = _RETRY_AFTER
+    operation["responses"] = dict(sorted(responses.items()))
+
+
+def _response(codes: Iterable[str]) -> dict[str, Any]:
+    known = sorted({Code(code) for code in codes})
+    return {
+        "description": ", ".join(f"`{code}`" for code in known),
+        "content": {PROBLEM_TYPE: {"schema": {"$ref": _REF.format(model=Problem.__name__)}}},
+        CODES: [str(code) for code in known],
+    }
+
+
+__all__ = ["CODES", "PROBLEM_TYPE", "Api", "problems"]
