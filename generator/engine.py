@@ -14,6 +14,8 @@ from generator.report import FusionReport
 _CONNECT_SECONDS = 5.0
 _SILENCE_SECONDS = 600.0
 _TIMEOUT = httpx.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+"""Who calls limits how many answers run; a limit here would only make them wait unseen."""
 _STATUS_TIMEOUT = httpx.Timeout(5.0)
 _NOTE_TIMEOUT = httpx.Timeout(60.0, connect=_CONNECT_SECONDS)
 
@@ -64,7 +66,7 @@ class EngineClient:
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
         self._sync = httpx.Client(base_url=self.url, timeout=_TIMEOUT, trust_env=False)
-        self._async = httpx.AsyncClient(base_url=self.url, timeout=_TIMEOUT, trust_env=False)
+        self._async = httpx.AsyncClient(base_url=self.url, timeout=_TIMEOUT, limits=_LIMITS, trust_env=False)
 
     def status(self) -> EngineStatus:
         try:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from fastapi.concurrency import run_in_threadpool
-
 from app.core.catalog import Catalog, Gone, ReadingRecord, Reuse
 from app.web.reuse import reuse_of
 from app.web.services import Services
@@ -100,8 +98,9 @@ class Lookups:
         prompt_tokens: int,
     ) -> list[Lookup]:
         """Turn a fused request's report into look-ups, count them, and have what is missing pre-read."""
-        lookups = await run_in_threadpool(self._explain, tenant, report, fingerprint, passages, conditioned)
-        self.in_background(run_in_threadpool(self._record, tenant, lookups, report, prompt_tokens))
+        counting = self._services.counting
+        lookups = await counting.run(self._explain, tenant, report, fingerprint, passages, conditioned)
+        self.in_background(counting.run(self._record, tenant, lookups, report, prompt_tokens))
         return lookups
 
     async def drain(self) -> None:

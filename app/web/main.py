@@ -11,7 +11,10 @@ from app.core.settings import Settings, get_settings
 from app.web.access.guard import require_guards
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
+from app.web.leaving import ClientLeft, to_nobody
+from app.web.parts import part_checks
 from app.web.problems import install_problems
+from app.web.readiness import Probing
 from app.web.routes import admin, ask, documents, files, health, internal, jobs, labels, metrics, status, syncs
 from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
@@ -26,9 +29,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         services = await run_in_threadpool(open_services, settings)
         app.state.services = services
         app.state.answering = Answering(services)
+        app.state.probing = Probing(part_checks(services), stopping=lambda: services.admission.stopping)
         try:
             yield
         finally:
+            app.state.probing.close()
             await app.state.answering.close()
             await services.close()
 
@@ -41,6 +46,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
     )
     install_problems(app)
+    app.add_exception_handler(ClientLeft, to_nobody)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
     for module in (ask, documents, files, labels, syncs, health, status, admin, jobs, metrics, internal):

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from app.core.catalog import DocumentState, LookupCount, ReadingState
+from app.web.answer_metrics import answer_metrics
 from app.web.job_metrics import drop_metrics, job_metrics, reindex_metrics, run_metrics
 from app.web.services import Services
 from kvstore.decoded import DecodedChunks
@@ -47,6 +48,7 @@ class ServiceCollector(Collector):
         yield from run_metrics(self._catalog, self._tenant)
         yield from reindex_metrics(self._services.reindexing)
         yield from self._tier_gauges()
+        yield from answer_metrics(self._services.admission)
         yield from _machine()
 
     def _lookups(self) -> Iterator[Metric]:

@@ -11,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
 from app.core.errors import PrereadError, Unavailable
+from app.web.racing import ServiceStopping
 from app.web.schemas.problem import Problem
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,13 @@ def _problem(status: int, code: str, detail: str, hint: str, instance: str) -> P
     )
 
 
+def _when_to_return(error: Exception) -> dict[str, str]:
+    """Headers for a client that is sent away: after how many seconds to ask again, and not on this connection."""
+    seconds = getattr(error, "retry_after_seconds", None)
+    headers = {} if seconds is None else {"Retry-After": str(seconds)}
+    return headers | {"Connection": "close"} if isinstance(error, ServiceStopping) else headers
+
+
 def respond(problem: Problem, headers: Any = None) -> ProblemResponse:
     return ProblemResponse(problem.model_dump(), status_code=problem.status, headers=headers)
 
@@ -64,7 +72,7 @@ async def _on_error(request: Request, error: Exception) -> ProblemResponse:
     problem = problem_of(error, request.url.path)
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.warning("%s %s: %s", request.method, request.url.path, error)
-    return respond(problem)
+    return respond(problem, _when_to_return(error))
 
 
 async def _on_http_exception(request: Request, error: Exception) -> ProblemResponse:

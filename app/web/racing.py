@@ -20,6 +20,7 @@ class End(Enum):
 
 class ServiceStopping(Unavailable):
     code = "service_stopping"
+    retry_after_seconds = 5
 
 
 def follow(source: AsyncGenerator[T]) -> "asyncio.Task[T | End]":

@@ -10,6 +10,7 @@ from time import monotonic, sleep
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.orm import Session
 
 from app.core.catalog.errors import DatabaseUnavailable
@@ -67,6 +68,10 @@ def _answering() -> Iterator[None]:
         raise DatabaseUnavailable(
             f"The database does not answer: {error.orig}",
             "See that it runs, has room, and that PREREAD_DATABASE_URL is right.",
+        ) from error
+    except NoConnectionFree as error:
+        raise DatabaseUnavailable(
+            "No connection to the database has become free.", "It hangs, or has too much to do; see its log."
         ) from error
 
 

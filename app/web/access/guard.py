@@ -23,7 +23,7 @@ class UnguardedRoute(SetupError):
 class Needs:
     permission: Permission
 
-    def __call__(self, principal: PrincipalDep) -> None:
+    async def __call__(self, principal: PrincipalDep) -> None:
         """Raises Forbidden."""
         if self.permission not in principal.permissions:
             raise Forbidden(
@@ -32,7 +32,7 @@ class Needs:
             )
 
 
-def anyone() -> None:
+async def anyone() -> None:
     """A route for those who are not signed in too."""
 
 

@@ -4,7 +4,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.web.access.guard import ASK
-from app.web.deps import AnsweringDep, PrincipalDep
+from app.web.deps import PLACE, AnsweringDep, PrincipalDep, ServicesDep
+from app.web.leaving import while_wanted
 from app.web.schemas.ask import AnswerOut, AskRequest
 from app.web.schemas.problem import Problem
 from app.web.stream import EventStream, single_response
@@ -17,20 +18,23 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     409: {"model": Problem, "description": "cache_incomplete: a chunk has no KV and `cache` is `only`."},
     422: {"model": Problem, "description": "bad_input, bad_policy or question_too_long."},
     502: {"model": Problem, "description": "engine_failed: the engine broke off."},
-    503: {"model": Problem, "description": "engine_unavailable: the engine does not answer."},
+    503: {"model": Problem, "description": "engine_unavailable, overloaded or service_stopping: ask again later."},
 }
 
 
 @router.post(
     "/ask",
     operation_id="ask",
-    dependencies=[ASK],
+    dependencies=[ASK, PLACE],
     summary="Ask the documents a question",
     response_model=None,
     responses=_RESPONSES,
 )
-async def ask(request: Request, question: AskRequest, answering: AnsweringDep, principal: PrincipalDep) -> Response:
+async def ask(
+    request: Request, question: AskRequest, answering: AnsweringDep, services: ServicesDep, principal: PrincipalDep
+) -> Response:
     """Answer as JSON, or with `stream` as server-sent events. Closing the connection ends the generation."""
-    asked = await answering.prepare(question, principal.tenant)
+    preparing = answering.prepare(question, principal.tenant)
+    asked = await while_wanted(request, services.stopping, preparing)
     events = answering.answer(asked)
     return EventStream(events) if question.stream else await single_response(request, events)

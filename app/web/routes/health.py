@@ -1,7 +1,7 @@
 from fastapi import APIRouter, Response
 
 from app.web.access.guard import PUBLIC
-from app.web.deps import SystemDep
+from app.web.deps import ProbingDep
 from app.web.schemas.system import Health, Readiness
 
 router = APIRouter(tags=["health"])
@@ -17,9 +17,9 @@ async def health() -> Health:
     operation_id="readiness",
     dependencies=[PUBLIC],
     summary="Whether every part answers that questions need",
-    responses={503: {"model": Readiness, "description": "Some required part does not answer."}},
+    responses={503: {"model": Readiness, "description": "A required part does not answer, or web is being stopped."}},
 )
-def readiness(system: SystemDep, response: Response) -> Readiness:
-    found = system.readiness()
+async def readiness(probing: ProbingDep, response: Response) -> Readiness:
+    found = await probing.readiness()
     response.status_code = 200 if found.ready else 503
     return found
