@@ -4,8 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 
-_PAUSE_SECONDS = 0.2
-
 
 class Draining:
     """Asked once, answers that run have `seconds` more; asked again, none."""
@@ -29,8 +27,10 @@ class Draining:
         """Whether nothing runs any more, or its time is up."""
         return self._deadline is not None and (running == 0 or self._clock() >= self._deadline)
 
-    def wait_until_overdue(self, grace_seconds: float) -> None:
-        """Returns so long after the time of what runs was up; never where nobody asks. Blocking."""
+    def wait_until_begun(self) -> None:
+        """Blocking."""
         self._begun.wait()
-        while self._deadline is not None and self._clock() < self._deadline + grace_seconds:
-            time.sleep(_PAUSE_SECONDS)
+
+    def overdue(self, grace_seconds: float) -> bool:
+        """Whether the time of what runs was up so long ago."""
+        return self._deadline is not None and self._clock() >= self._deadline + grace_seconds

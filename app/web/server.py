@@ -3,6 +3,7 @@
 import os
 import resource
 import threading
+import time
 from types import FrameType
 
 import uvicorn
@@ -15,6 +16,7 @@ from app.web.services import Services
 
 _CLOSE_SECONDS = 3
 _OVERDUE_SECONDS = 4.5
+_PAUSE_SECONDS = 0.2
 
 
 class WebServer(uvicorn.Server):
@@ -70,7 +72,9 @@ def serve(settings: Settings) -> None:
 
 def _end_in_time(draining: Draining) -> None:
     """The process ends, whatever hangs."""
-    draining.wait_until_overdue(_OVERDUE_SECONDS)
+    draining.wait_until_begun()
+    while not draining.overdue(_OVERDUE_SECONDS):
+        time.sleep(_PAUSE_SECONDS)
     os._exit(1)
 
 
