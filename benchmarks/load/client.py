@@ -95,6 +95,6 @@ async def _events(response: httpcore.Response) -> AsyncIterator[tuple[str, str]]
         buffer += piece
         while b"\n\n" in buffer:
             frame, buffer = buffer.split(b"\n\n", 1)
-            fields = dict(line.split(": ", 1) for line in frame.decode().split("\n") if line and line[0] != ":")
+            fields = {name: data for name, _, data in (line.partition(": ") for line in frame.decode().split("\n"))}
             if "event" in fields:
                 yield fields["event"], fields.get("data", "")

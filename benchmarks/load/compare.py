@@ -119,15 +119,12 @@ class Race:
 
     def _prompts(self, variant: Variant, number: int) -> list[Prompt]:
         """The same questions for every variant."""
-        chance = Random(self.course.seed)  # noqa: S311  (nothing secret)
+        course = self.course
+        chance = Random(course.seed)  # noqa: S311  (nothing secret)
+        chosen = [chance.sample(self.pool, course.chunks) for _ in range(number)]
         return [
-            self.engine.prompt(
-                chance.sample(self.pool, self.course.chunks),
-                QUESTION,
-                self.course.answer_tokens,
-                conditioned=variant.conditioned,
-            )
-            for _ in range(number)
+            self.engine.prompt(pieces, QUESTION, course.answer_tokens, conditioned=variant.conditioned)
+            for pieces in chosen
         ]
 
 

@@ -137,9 +137,11 @@ def stub_engine(log_dir: Path) -> Iterator[StubEngine]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "benchmarks.load.stub", str(port)]
-    with _process("stub", command, {}, f"{url}/preread/status", log_dir):
-        with httpx.Client(base_url=url, trust_env=False) as client:
-            yield StubEngine(url, client)
+    with (
+        _process("stub", command, {}, f"{url}/preread/status", log_dir),
+        httpx.Client(base_url=url, trust_env=False) as client,
+    ):
+        yield StubEngine(url, client)
 
 
 def free_port() -> int:
