@@ -99,9 +99,9 @@ async def test_whoever_leaves_while_waiting_is_out_of_the_line():
 
 async def test_a_place_that_comes_in_the_moment_its_owner_leaves_goes_to_the_next():
     places = admission(at_once=1, waiting=5)
-    running, leaving, staying = await asked(places, "a", "a", "a")
-    running.done.set()
-    await running.task  # the place is given on, and its new owner has not run yet
+    async with places.place("a"):
+        leaving, staying = await asked(places, "a", "a")
+    # The place has been given on, and its new owner has not run yet.
     leaving.task.cancel()
     await settled()
     assert not leaving.begun.is_set()

@@ -24,7 +24,7 @@ class Asking:
     """A question in a thread of its own; `answered` waits for what came of it."""
 
     def __init__(self, client: httpx.Client, question: str, **more: Any) -> None:
-        self._url, self._headers = f"{client.base_url}ask", client.headers
+        self._base_url, self._headers = client.base_url, client.headers
         self._body = {"question": question, **more}
         self.events: list[Event] = []
         self._response: httpx.Response | None = None
@@ -38,8 +38,8 @@ class Asking:
 
     def _ask(self) -> None:
         with (
-            httpx.Client(headers=self._headers, timeout=DEADLINE_SECONDS) as client,
-            client.stream("POST", self._url, json=self._body) as response,
+            httpx.Client(base_url=self._base_url, headers=self._headers, timeout=DEADLINE_SECONDS) as client,
+            client.stream("POST", "/ask", json=self._body) as response,
         ):
             if response.headers["content-type"].startswith("text/event-stream"):
                 for event in events_of(response):
