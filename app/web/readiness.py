@@ -16,7 +16,7 @@ _STOPPING = Part(name="web", ok=False, message="It is being stopped.", hint="Ask
 class Probing:
     """Asks all parts at once, each in a thread of its own, and remembers what it found for a second.
 
-    A part that hangs has one thread, however often it is asked for. Belongs to one event loop.
+    A part that hangs has one thread, and is waited for once. Belongs to one event loop.
     """
 
     def __init__(
@@ -55,9 +55,10 @@ class Probing:
         return Readiness(ready=all(part.ok or not part.required for part in parts), parts=list(parts))
 
     async def _part(self, check: PartCheck) -> Part:
-        running = self._running.get(check.name)
-        if running is None or running.done():
-            running = self._running[check.name] = self._threads.submit(check.judge)
-        answered = asyncio.wrap_future(running)
+        before = self._running.get(check.name)
+        if before is not None and not before.done():
+            return check.silent(self._part_seconds)
+        self._running[check.name] = self._threads.submit(check.judge)
+        answered = asyncio.wrap_future(self._running[check.name])
         await asyncio.wait((answered,), timeout=self._part_seconds)
         return answered.result() if answered.done() else check.silent(self._part_seconds)

@@ -1,7 +1,9 @@
 """Running the web process: `preread web`."""
 
+import logging
 import os
 import resource
+import sys
 import threading
 import time
 from types import FrameType
@@ -61,13 +63,18 @@ def stop_streams(app: FastAPI) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM. Exits with status 3 when the services cannot be opened."""
+    """Serve until SIGINT or SIGTERM, then end the process; with status 3 when the services cannot be opened."""
     _allow_many_connections()
     server = WebServer(create_app(settings), settings)
     threading.Thread(target=_end_in_time, args=(server.draining,), name="overdue", daemon=True).start()
     server.run()
     if not server.started:
         raise SystemExit(3)
+    # All is closed. Python would now take seconds to take apart the model libraries, and wait for a search that hangs.
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _end_in_time(draining: Draining) -> None:
