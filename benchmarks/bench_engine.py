@@ -46,7 +46,10 @@ _STOP_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class BenchEngine:
-    """codec: what chunks are stored with. traces: where the engine leaves the distributions that requests ask for."""
+    """codec: what chunks are stored with. traces: where the engine leaves the distributions that requests ask for.
+
+    settings: the engine's own, with its folders.
+    """
 
     client: TimedClient
     status: EngineStatus
@@ -55,6 +58,7 @@ class BenchEngine:
     reader: ChunkReader
     codec: Codec
     traces: Path
+    settings: Settings
 
     def prompt(
         self, pieces: Sequence[Piece], question: str, answer_tokens: int, *, conditioned: bool = False
@@ -173,7 +177,7 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
             codecs = Codecs.beside(own.profiles_dir)
             codec = effective_codec(own, status.fingerprint, codecs)
             traces = traces_dir(own.effective_staging_dir)
-            yield BenchEngine(client, status, tokenizer, preamble, reader, codec, traces)
+            yield BenchEngine(client, status, tokenizer, preamble, reader, codec, traces, own)
         finally:
             _stop(process)
 

@@ -9,6 +9,7 @@ from benchmarks.gate import gate
 from benchmarks.interference import interference
 from benchmarks.lab.command import lab
 from benchmarks.library.command import library
+from benchmarks.load.command import load
 from benchmarks.preread import preread
 from benchmarks.quality import quality
 from benchmarks.retrieval import retrieval
@@ -29,6 +30,7 @@ bench.command()(soak)
 bench.command()(streaming)
 bench.command()(store)
 bench.command()(library)
+bench.command()(load)
 bench.command()(chunking)
 bench.command()(retrieval)
 bench.command()(lab)

@@ -15,6 +15,8 @@ from generator.report import FusionReport
 _CONNECT_SECONDS = 5.0
 _SILENCE_SECONDS = 600.0
 _TIMEOUT = httpx.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+"""Who calls limits how many answers run; a limit here would only make them wait unseen."""
 _STATUS_TIMEOUT = httpx.Timeout(5.0)
 _NOTE_TIMEOUT = httpx.Timeout(60.0, connect=_CONNECT_SECONDS)
 
@@ -66,7 +68,9 @@ class EngineClient:
         self.url = url.rstrip("/")
         hooks, async_hooks = {"request": [_on_behalf]}, {"request": [_on_behalf_async]}
         self._sync = httpx.Client(base_url=self.url, timeout=_TIMEOUT, trust_env=False, event_hooks=hooks)
-        self._async = httpx.AsyncClient(base_url=self.url, timeout=_TIMEOUT, trust_env=False, event_hooks=async_hooks)
+        self._async = httpx.AsyncClient(
+            base_url=self.url, timeout=_TIMEOUT, trust_env=False, event_hooks=async_hooks, limits=_LIMITS
+        )
 
     def status(self) -> EngineStatus:
         try:

@@ -14,6 +14,8 @@ from app.cli.guardian import Guardian
 from app.cli.processes import ManagedProcess, ProcessSpec
 from app.cli.restarts import Restarts
 
+GRACE_SECONDS = 20.0
+
 _TICK_SECONDS = 0.1
 _REMINDER_SECONDS = 10.0
 
@@ -49,7 +51,7 @@ class Supervisor:
         *,
         log_dir: Path,
         say: Callable[[str], None],
-        grace_seconds: float = 20.0,
+        grace_seconds: float = GRACE_SECONDS,
         restarts: Callable[[], Restarts] = Restarts,
     ) -> None:
         self._stages = stages

@@ -33,6 +33,7 @@ class Code(StrEnum):
     FORBIDDEN = "forbidden", "Whoever asks may not do this."
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", "The idempotency key was used before, with another request."
     IDEMPOTENCY_IN_PROGRESS = "idempotency_in_progress", "The first request with this idempotency key is not done yet."
+    OVERLOADED = "overloaded", "As many answers are being made, and as many questions wait, as may."
     SERVICE_STOPPING = "service_stopping", "Preread is being stopped; an answer that was under way is incomplete."
     UNGUARDED_ROUTE = "unguarded_route", "A route does not say who may call it: Preread does not start."
 

@@ -10,6 +10,7 @@
 Rooms derive their own from these, in an `errors.py` of their own.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from app.core.codes import Code
@@ -29,6 +30,11 @@ class PrereadError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """HTTP headers that go with it, besides those of every answer."""
+        return {}
 
 
 class BadInput(PrereadError):

@@ -190,6 +190,21 @@ class Settings(BaseSettings):
         "read right behind the preamble and the best is not; 0: the best always comes first.",
     )
     max_answer_tokens: int = Field(256, ge=1, description="Longest answer when the request does not say.")
+    answers_at_once: int = Field(32, ge=1, description="Answers that a web process makes at once; others wait.")
+    answers_waiting: int = Field(
+        64, ge=0, description="Questions that may wait for that; where more come, some get a 503 at once."
+    )
+    waiting_seconds: float = Field(20, gt=0, description="Longest that a question waits before it gets a 503.")
+    search_threads: int = Field(
+        8, ge=1, le=64, description="Threads of a web process that search for questions; nothing else waits for them."
+    )
+    drain_seconds: float = Field(
+        10,
+        ge=0,
+        le=3600,
+        description="How long answers may go on when web is told to stop; it ends at most 5 seconds later, and what "
+        "starts it must wait that long.",
+    )
 
     kv_preset: str = Field(
         "",

@@ -4,8 +4,6 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from fastapi.concurrency import run_in_threadpool
-
 from app.core.codes import Code
 from app.core.errors import BadInput, Conflict
 from app.core.ids import new_id
@@ -68,7 +66,7 @@ class Preparing:
 
         Raises BadLabel, BadPolicy, ContradictoryCache, QuestionTooLong, CacheIncomplete, EngineUnavailable.
         """
-        return await run_in_threadpool(self._prepare, ask, tenant, time.perf_counter())
+        return await self._services.asking.run(self._prepare, ask, tenant, time.perf_counter())
 
     def _prepare(self, ask: AskRequest, tenant: str, arrived: float) -> Asked:
         settings = self._services.settings

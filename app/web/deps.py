@@ -1,9 +1,11 @@
 """What routes ask for."""
 
 import hmac
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from typing import Annotated
 
-from fastapi import Depends, Header, Query
+from fastapi import Depends, Header, Query, Request
 from fastapi import Path as PathParam
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
@@ -13,7 +15,9 @@ from app.core.catalog import DocumentFilter, DocumentState
 from app.web.answering import Answering
 from app.web.idempotency import Idempotency
 from app.web.jobs import Jobs
+from app.web.leaving import while_wanted
 from app.web.library import Library
+from app.web.readiness import Probing
 from app.web.services import Services
 from app.web.syncs import Syncs
 from app.web.system import System
@@ -21,7 +25,7 @@ from app.web.url_list import UrlList
 from retrieval.index_wire import SECRET_HEADER
 
 
-def get_services(connection: HTTPConnection) -> Services:
+async def get_services(connection: HTTPConnection) -> Services:
     services: Services = connection.app.state.services
     return services
 
@@ -29,7 +33,7 @@ def get_services(connection: HTTPConnection) -> Services:
 ServicesDep = Annotated[Services, Depends(get_services)]
 
 
-def get_principal(services: ServicesDep) -> Principal:
+async def get_principal(services: ServicesDep) -> Principal:
     """Whoever reaches this process: it listens on loopback where nothing else is set."""
     return Principal("operator", "operator", services.settings.tenant, Role.ADMIN, Role.ADMIN.permissions)
 
@@ -37,20 +41,36 @@ def get_principal(services: ServicesDep) -> Principal:
 PrincipalDep = Annotated[Principal, Depends(get_principal)]
 
 
-def get_answering(connection: HTTPConnection) -> Answering:
+async def get_answering(connection: HTTPConnection) -> Answering:
     answering: Answering = connection.app.state.answering
     return answering
 
 
-def get_library(services: ServicesDep, principal: PrincipalDep) -> Library:
+async def get_probing(connection: HTTPConnection) -> Probing:
+    probing: Probing = connection.app.state.probing
+    return probing
+
+
+async def get_place(request: Request, services: ServicesDep, principal: PrincipalDep) -> AsyncIterator[None]:
+    """Wait for a place for an answer, and keep it until the last byte of the response has been sent.
+
+    Raises Overloaded, ServiceStopping, ClientLeft.
+    """
+    async with AsyncExitStack() as held:
+        place = services.admission.place(f"{principal.tenant}/{principal.id}")
+        await while_wanted(request, services.stopping, held.enter_async_context(place))
+        yield
+
+
+async def get_library(services: ServicesDep, principal: PrincipalDep) -> Library:
     return Library(services, principal.tenant)
 
 
-def get_url_list(services: ServicesDep, principal: PrincipalDep) -> UrlList:
+async def get_url_list(services: ServicesDep, principal: PrincipalDep) -> UrlList:
     return UrlList(services, principal.tenant)
 
 
-def get_idempotency(
+async def get_idempotency(
     services: ServicesDep,
     principal: PrincipalDep,
     key: Annotated[
@@ -67,19 +87,19 @@ def get_idempotency(
     return Idempotency(services, principal.tenant, key)
 
 
-def get_syncs(services: ServicesDep, principal: PrincipalDep) -> Syncs:
+async def get_syncs(services: ServicesDep, principal: PrincipalDep) -> Syncs:
     return Syncs(services, principal.tenant)
 
 
-def get_system(services: ServicesDep, principal: PrincipalDep) -> System:
+async def get_system(services: ServicesDep, principal: PrincipalDep) -> System:
     return System(services, principal.tenant)
 
 
-def get_jobs(services: ServicesDep, principal: PrincipalDep) -> Jobs:
+async def get_jobs(services: ServicesDep, principal: PrincipalDep) -> Jobs:
     return Jobs(services, principal.tenant)
 
 
-def get_document_filter(
+async def get_document_filter(
     q: Annotated[str, Query(max_length=200, description="Part of the name or title.")] = "",
     state: Annotated[DocumentState | None, Query(description="Only documents in this state.")] = None,
     collection: Annotated[str | None, Query(max_length=200, description="Only documents in this collection.")] = None,
@@ -88,7 +108,7 @@ def get_document_filter(
     return DocumentFilter(q, state, collection, tag)
 
 
-def require_internal_secret(
+async def require_internal_secret(
     services: ServicesDep, sent: Annotated[str, Header(alias=SECRET_HEADER, include_in_schema=False)] = ""
 ) -> None:
     """Internal routes do not exist for anyone without the secret, nor where none is set."""
@@ -99,8 +119,10 @@ def require_internal_secret(
 
 AnsweringDep = Annotated[Answering, Depends(get_answering)]
 IdempotencyDep = Annotated[Idempotency, Depends(get_idempotency)]
+PLACE = Depends(get_place)
 JobsDep = Annotated[Jobs, Depends(get_jobs)]
 LibraryDep = Annotated[Library, Depends(get_library)]
+ProbingDep = Annotated[Probing, Depends(get_probing)]
 SyncsDep = Annotated[Syncs, Depends(get_syncs)]
 SystemDep = Annotated[System, Depends(get_system)]
 UrlListDep = Annotated[UrlList, Depends(get_url_list)]

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from fastapi.concurrency import run_in_threadpool
-
 from app.core.catalog import Catalog, FirstToken, Gone, ReadingRecord, Reuse
 from app.web.reuse import reuse_of
 from app.web.services import Services
@@ -104,9 +102,10 @@ class Lookups:
 
         `first_token_seconds`: from the request's arrival on; counted too, where it is known.
         """
-        lookups = await run_in_threadpool(self._explain, tenant, report, fingerprint, passages, conditioned)
+        counting = self._services.counting
+        lookups = await counting.run(self._explain, tenant, report, fingerprint, passages, conditioned)
         first = _first_token(lookups, first_token_seconds)
-        self.in_background(run_in_threadpool(self._record, tenant, lookups, report, prompt_tokens, first))
+        self.in_background(counting.run(self._record, tenant, lookups, report, prompt_tokens, first))
         return lookups
 
     async def drain(self) -> None:

@@ -12,8 +12,11 @@ from app.web.access.guard import require_guards
 from app.web.access_log import AccessLog
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
+from app.web.leaving import ClientLeft, to_nobody
 from app.web.openapi import Api
+from app.web.parts import part_checks
 from app.web.problems import install_problems
+from app.web.readiness import Probing
 from app.web.request_id import RequestIds
 from app.web.routes import admin, ask, documents, files, health, internal, jobs, labels, metrics, status, syncs
 from app.web.routes.pages import PageHeaders, add_pages
@@ -31,9 +34,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         services = await run_in_threadpool(open_services, settings)
         app.state.services = services
         app.state.answering = Answering(services)
+        app.state.probing = Probing(part_checks(services), stopping=lambda: services.admission.stopping)
         try:
             yield
         finally:
+            app.state.probing.close()
             await app.state.answering.close()
             await services.close()
             if traces is not None:
@@ -49,6 +54,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     install_problems(app)
+    app.add_exception_handler(ClientLeft, to_nobody)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
     if traces is not None:

@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from app.core.catalog import BOUNDS_MS, DocumentState, FirstTokens, LookupCount, ReadingState
+from app.web.answer_metrics import answer_metrics
 from app.web.job_metrics import drop_metrics, job_metrics, reindex_metrics, run_metrics
 from app.web.services import Services
 from kvstore.decoded import DecodedChunks
@@ -50,6 +51,7 @@ class ServiceCollector(Collector):
         yield from run_metrics(self._catalog, self._tenant)
         yield from reindex_metrics(self._services.reindexing)
         yield from self._tier_gauges()
+        yield from answer_metrics(self._services.admission)
         yield from _machine()
 
     def _lookups(self) -> Iterator[Metric]:

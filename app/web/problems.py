@@ -95,7 +95,7 @@ async def _on_error(request: Request, error: Exception) -> ProblemResponse:
     problem = problem_of(error, request.url.path)
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.warning("%s: %s", problem.code, error)
-    return respond(problem)
+    return respond(problem, error.headers if isinstance(error, PrereadError) else None)
 
 
 async def _on_http_exception(request: Request, refusal: Exception) -> ProblemResponse:

@@ -1,7 +1,7 @@
 """Following an async generator while something else may happen first."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from enum import Enum
 from typing import TypeVar
 
@@ -21,6 +21,10 @@ class End(Enum):
 
 class ServiceStopping(Unavailable):
     code = Code.SERVICE_STOPPING
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"Connection": "close"}  # what is sent next is to reach another process
 
 
 def follow(source: AsyncGenerator[T]) -> "asyncio.Task[T | End]":

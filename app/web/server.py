@@ -1,5 +1,11 @@
 """Running the web process: `preread web`."""
 
+import logging
+import os
+import resource
+import sys
+import threading
+import time
 from types import FrameType
 
 import uvicorn
@@ -7,14 +13,22 @@ from fastapi import FastAPI
 
 from app.core.logs import configure_logging
 from app.core.settings import Settings
+from app.web.draining import Draining
 from app.web.main import create_app
 from app.web.protocol import ProblemProtocol
+from app.web.services import Services
 
-_GRACE_SECONDS = 10
+_CLOSE_SECONDS = 3
+_OVERDUE_SECONDS = 4.5
+_PAUSE_SECONDS = 0.2
 
 
 class WebServer(uvicorn.Server):
-    """Told to stop, it first lets open streams end with an error event."""
+    """Told to stop, it drains first: it goes on serving, but takes no new questions.
+
+    It stops when no answer runs any more. Those that do when `drain_seconds` are over, or when it is told again, end
+    with an error event.
+    """
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         super().__init__(
@@ -22,7 +36,7 @@ class WebServer(uvicorn.Server):
                 app,
                 host=settings.host,
                 port=settings.port,
-                timeout_graceful_shutdown=_GRACE_SECONDS,
+                timeout_graceful_shutdown=_CLOSE_SECONDS,
                 server_header=False,
                 access_log=False,
                 log_config=None,
@@ -30,23 +44,53 @@ class WebServer(uvicorn.Server):
             )
         )
         self._app = app
+        self.draining = Draining(settings.drain_seconds)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        stop_streams(self._app)
-        super().handle_exit(sig, frame)
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self.draining.ask()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        if self.draining.begun:
+            services: Services = self._app.state.services
+            services.admission.stop()
+            if self.draining.over(services.admission.running):
+                stop_streams(self._app)
+                self.should_exit = True
+        return await super().on_tick(counter)
 
 
 def stop_streams(app: FastAPI) -> None:
     """Let every open answer end with an error event."""
-    services = getattr(app.state, "services", None)
-    if services is not None:
-        services.stopping.set()
+    services: Services = app.state.services
+    services.stopping.set()
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM. Exits with status 3 when the services cannot be opened."""
+    """Serve until SIGINT or SIGTERM, then end the process; with status 3 when the services cannot be opened."""
     configure_logging(settings)
+    _allow_many_connections()
     server = WebServer(create_app(settings), settings)
+    threading.Thread(target=_end_in_time, args=(server.draining,), name="overdue", daemon=True).start()
     server.run()
     if not server.started:
         raise SystemExit(3)
+    # All is closed. Python would now take seconds to take apart the model libraries, and wait for a search that hangs.
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _end_in_time(draining: Draining) -> None:
+    """The process ends, whatever hangs."""
+    draining.wait_until_begun()
+    while not draining.overdue(_OVERDUE_SECONDS):
+        time.sleep(_PAUSE_SECONDS)
+    os._exit(1)
+
+
+def _allow_many_connections() -> None:
+    """As many open files as the system allows: a stream takes two, one to the client and one to the engine."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

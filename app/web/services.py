@@ -9,6 +9,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from app.core.catalog import Catalog, CountedReadings
 from app.core.settings import Settings
+from app.web.admission import Admission
+from app.web.threads import Threads
 from generator.chat import ModelTokenizer
 from generator.conditioning import Conditioning, readings_of_every_chunk
 from generator.engine import EngineClient
@@ -35,12 +37,15 @@ from workers.wake import Waker
 
 log = logging.getLogger(__name__)
 
+_COUNTING_THREADS = 4
+
 
 @dataclass(frozen=True)
 class Services:
     """`reindexing`: None where another web process owns the index.
 
-    `stopping` is set when the server is asked to stop: open streams then end with an error event.
+    `asking` and `counting` do the blocking work of questions, and of counting their look-ups. `stopping` is set when
+    what runs has had its time: open streams then end with an error event.
     """
 
     settings: Settings
@@ -58,6 +63,9 @@ class Services:
     waker: Waker
     kv_probes: Mapping[str, Probe]
     reindexing: Reindexing | None
+    admission: Admission
+    asking: Threads
+    counting: Threads
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -77,6 +85,8 @@ class Services:
         return CountedReadings(readings, self.fingerprint, self.preamble.hash)
 
     async def close(self) -> None:
+        self.asking.close()
+        self.counting.close()
         await self.engine.aclose()
         if self.reindexing is not None:
             await run_in_threadpool(self.reindexing.stop)
@@ -116,6 +126,9 @@ def open_services(settings: Settings) -> Services:
         waker=Waker(make_celery(settings)),
         kv_probes=tier_probes(TierOptions.from_settings(settings)),
         reindexing=reindexing,
+        admission=Admission(settings),
+        asking=Threads("asking", settings.search_threads),
+        counting=Threads("counting", _COUNTING_THREADS),
     )
 
 

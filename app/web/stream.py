@@ -16,6 +16,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.responses import JSONResponse, Response
 from starlette.types import Send
 
+from app.web.leaving import CLIENT_CLOSED, disconnected
 from app.web.problems import respond
 from app.web.racing import End, follow, shut
 from app.web.schemas.ask import AnswerOut, DeltaEvent, EventName, MetaEvent, SourcesEvent
@@ -32,7 +33,6 @@ EVENT_NAMES: dict[type[Event], EventName] = {
 }
 _PING_SECONDS = 15.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-_CLIENT_CLOSED = 499
 
 
 class EventStream(EventSourceResponse):
@@ -52,11 +52,11 @@ class EventStream(EventSourceResponse):
 async def single_response(request: Request, events: AsyncGenerator[Event]) -> Response:
     """The last event alone; generation ends when the client leaves."""
     last = asyncio.create_task(_last(events))
-    gone = asyncio.create_task(_disconnected(request))
+    gone = asyncio.create_task(disconnected(request))
     try:
         await asyncio.wait((last, gone), return_when=asyncio.FIRST_COMPLETED)
         if not last.done():
-            return Response(status_code=_CLIENT_CLOSED)
+            return Response(status_code=CLIENT_CLOSED)
         event = last.result()
     finally:
         await shut(events, last, gone)
@@ -88,8 +88,3 @@ async def _last(events: AsyncGenerator[Event]) -> Event:
         last = event
     assert last is not None
     return last
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -1,20 +1,12 @@
 """The state of the service. Blocking: routes call it in a thread."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from app.core.codes import Code
-from app.core.errors import PrereadError, Unavailable
 from app.web.schemas.system import (
     CacheDocument,
     CacheReport,
-    Part,
     PrecomputeMode,
     PrecomputeOut,
-    Readiness,
     ReasonMisses,
     StatusOut,
     TierHits,
@@ -24,12 +16,7 @@ from app.web.services import Services
 from generator.engine import EngineStatus
 from generator.errors import EngineFailed, EngineUnavailable
 from generator.gate import gate_or_conservative
-from kvstore.tiers.probes import PART_NAMES, Probe
 from workers.precompute import start_by_hand
-
-
-class WorkerAway(Unavailable):
-    code = Code.WORKER_AWAY
 
 
 class System:
@@ -37,17 +24,6 @@ class System:
         self._services = services
         self._catalog = services.catalog
         self._tenant = tenant
-
-    def readiness(self) -> Readiness:
-        parts = [
-            _part("database", self._check_database),
-            _part("queue", self._check_queue),
-            _part("engine", self._check_engine),
-            _part("index", self._check_index),
-            _part("worker", self._check_worker),
-            *self._kv_parts(),
-        ]
-        return Readiness(ready=all(part.ok or not part.required for part in parts), parts=parts)
 
     def status(self) -> StatusOut:
         engine = self._engine_status()
@@ -124,52 +100,3 @@ class System:
             return self._services.engine.status()
         except (EngineUnavailable, EngineFailed):
             return None
-
-    def _kv_parts(self) -> list[Part]:
-        """Of the tiers of chunk KV, asked at the same time: dead ones cost no more than the longest time-out."""
-        probes = self._services.kv_probes
-        if not probes:
-            return []
-        with ThreadPoolExecutor(len(probes)) as threads:
-            return list(threads.map(_kv_part, probes, probes.values()))
-
-    def _check_database(self) -> str:
-        return f"{sum(self._catalog.state_counts(self._tenant).values())} documents"
-
-    def _check_queue(self) -> str:
-        self._services.waker.check()
-        return "answers"
-
-    def _check_engine(self) -> str:
-        status = self._services.engine.status()
-        return f"serves {status.model}" + ("" if status.fusion else f"; does not fuse: {status.fusion_reason}")
-
-    def _check_index(self) -> str:
-        index, reindexing = self._services.index, self._services.reindexing
-        index.check(self._services.embedder.dimension)
-        held = f"{index.count(self._tenant):,} chunks"
-        progress = reindexing.progress() if reindexing else ""
-        return f"{held}, of which {progress}" if progress else held
-
-    def _check_worker(self) -> str:
-        if not self._services.waker.workers():
-            raise WorkerAway("No worker answers.", "Start `preread worker`, or see its log.")
-        return "answers"
-
-
-def _kv_part(tier: str, probe: Probe) -> Part:
-    def check() -> str:
-        probe()
-        return "answers"
-
-    return _part(PART_NAMES[tier], check, required=False)
-
-
-def _part(name: str, check: Callable[[], str], *, required: bool = True) -> Part:
-    try:
-        ok, message, hint = True, check(), ""
-    except PrereadError as error:
-        ok, message, hint = False, error.message, error.hint
-    except SQLAlchemyError as error:
-        ok, message, hint = False, f"The database does not answer: {error}", "See its log."
-    return Part(name=name, ok=ok, required=required, message=message, hint=hint)

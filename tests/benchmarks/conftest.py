@@ -26,7 +26,7 @@ def shared_engine(engine: BenchEngine, monkeypatch: pytest.MonkeyPatch) -> Bench
     def found(_settings: Settings, *, traced: bool = False) -> Iterator[BenchEngine]:
         yield engine
 
-    for command in ("quality", "gate", "ttft", "preread", "interference"):
+    for command in ("quality", "gate", "ttft", "preread", "interference", "load.command"):
         monkeypatch.setattr(f"benchmarks.{command}.bench_engine", found, raising=False)
     return engine
 

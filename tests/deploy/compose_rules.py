@@ -302,6 +302,14 @@ def our_containers_are_confined(compose: Compose) -> Iterator[str]:
             yield f"{name} runs as root"
 
 
+def web_has_time_to_end(compose: Compose) -> Iterator[str]:
+    """At most five seconds after the time that running answers have; compose's own default is ten seconds."""
+    given = re.fullmatch(r"(\d+)s", str(compose["services"]["web"].get("stop_grace_period", "10s")))
+    needed = Settings.model_fields["drain_seconds"].default + 5
+    if given is None or int(given[1]) < needed:
+        yield f"web is killed before the {needed:g} s are over in which it ends by itself"
+
+
 RULES: tuple[Rule, ...] = (
     all_services_are_there,
     one_engine_for_each_profile,
@@ -319,4 +327,5 @@ RULES: tuple[Rule, ...] = (
     what_must_be_shared_is,
     redis_is_set_up_for_its_use,
     our_containers_are_confined,
+    web_has_time_to_end,
 )

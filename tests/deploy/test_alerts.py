@@ -38,6 +38,7 @@ def test_what_the_service_promises_to_tell_of_is_told_of():
         "PrereadNightlyLate",
         "PrereadNightlyMissing",
         "PrereadNightlyNever",
+        "PrereadQuestionsRefused",
         "PrereadTierMemoryHigh",
         "PrereadTierDown",
     }

@@ -98,6 +98,8 @@ BREAKS: list[tuple[str, Change]] = [
     ("our_containers_are_confined", _drop("worker", "cap_drop")),
     ("our_containers_are_confined", _drop("engine-gpu", "security_opt")),
     ("our_containers_are_confined", _set("beat", "user", "root")),
+    ("web_has_time_to_end", _set("web", "stop_grace_period", "14s")),
+    ("web_has_time_to_end", _drop("web", "stop_grace_period")),
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from markdown_pages import ROOT
 
 from app.core.catalog import Catalog, RunKind, RunState, WantedReading
 from app.core.settings import Settings
+from app.web.admission import Admission
 from app.web.metrics import ServiceCollector
 from kvstore.reasons import MissReason
 from workers.context import build_store
@@ -28,7 +29,10 @@ def test_every_metric_has_a_row(tmp_path):
     run = catalog.start_run("default", RunKind.NIGHTLY, [], None)
     catalog.end_run(run.id, RunState.DONE)
     reindexing = SimpleNamespace(left=lambda: 0)
-    services = SimpleNamespace(settings=settings, catalog=catalog, store=build_store(settings), reindexing=reindexing)
+    store, admission = build_store(settings), Admission(settings)
+    services = SimpleNamespace(
+        settings=settings, catalog=catalog, store=store, reindexing=reindexing, admission=admission
+    )
     families = list(ServiceCollector(services, "default").collect())
     catalog.close()
     assert {family.name + ("_total" if family.type == "counter" else "") for family in families} == set(rows("Metrics"))

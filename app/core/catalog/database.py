@@ -10,6 +10,7 @@ from time import monotonic, sleep
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DataError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.orm import Session
 
 from app.core.catalog.errors import DatabaseUnavailable, UnstorableText
@@ -73,6 +74,10 @@ def _answering() -> Iterator[None]:
         raise UnstorableText(
             "What was sent contains characters that cannot be stored.",
             "Remove NUL and unpaired surrogate characters.",
+        ) from error
+    except NoConnectionFree as error:
+        raise DatabaseUnavailable(
+            "No connection to the database has become free.", "It hangs, or has too much to do; see its log."
         ) from error
 
 

@@ -25,7 +25,7 @@ class UnguardedRoute(SetupError):
 class Needs:
     permission: Permission
 
-    def __call__(self, principal: PrincipalDep) -> None:
+    async def __call__(self, principal: PrincipalDep) -> None:
         """Raises Forbidden. Log lines of the request name whoever asks."""
         if (request := current_request()) is not None:
             request.principal = principal
@@ -36,7 +36,7 @@ class Needs:
             )
 
 
-def anyone() -> None:
+async def anyone() -> None:
     """A route for those who are not signed in too."""
 
 

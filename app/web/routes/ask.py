@@ -5,8 +5,10 @@ from starlette.responses import Response
 
 from app.core.catalog import BadLabel
 from app.web.access.guard import ASK
+from app.web.admission import Overloaded
 from app.web.asked import CacheIncomplete, ContradictoryCache
-from app.web.deps import AnsweringDep, PrincipalDep
+from app.web.deps import PLACE, AnsweringDep, PrincipalDep, ServicesDep
+from app.web.leaving import while_wanted
 from app.web.openapi import problems
 from app.web.racing import ServiceStopping
 from app.web.schemas.ask import AnswerOut, AskRequest
@@ -34,6 +36,7 @@ _PROBLEMS = problems(
     EngineFailed,
     IndexUnavailable,
     TierDown,
+    Overloaded,
     ServiceStopping,
 )
 
@@ -41,16 +44,19 @@ _PROBLEMS = problems(
 @router.post(
     "/ask",
     operation_id="ask",
-    dependencies=[ASK],
+    dependencies=[ASK, PLACE],
     summary="Ask the documents a question",
     response_model=None,
     responses={200: _ANSWER, **_PROBLEMS},
 )
-async def ask(request: Request, question: AskRequest, answering: AnsweringDep, principal: PrincipalDep) -> Response:
+async def ask(
+    request: Request, question: AskRequest, answering: AnsweringDep, services: ServicesDep, principal: PrincipalDep
+) -> Response:
     """Answer as JSON, or with `stream` as server-sent events. Closing the connection ends the generation.
 
     What can be refused is refused before the first event, as a problem; what goes wrong later is the event `error`.
     """
-    asked = await answering.prepare(question, principal.tenant)
+    preparing = answering.prepare(question, principal.tenant)
+    asked = await while_wanted(request, services.stopping, preparing)
     events = answering.answer(asked)
     return EventStream(events) if question.stream else await single_response(request, events)

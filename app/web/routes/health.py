@@ -2,7 +2,7 @@ from fastapi import APIRouter, Response
 
 from app.core.errors import Unavailable
 from app.web.access.guard import PUBLIC
-from app.web.deps import SystemDep
+from app.web.deps import ProbingDep
 from app.web.schemas.system import Health, Readiness
 
 router = APIRouter(tags=["health"])
@@ -18,10 +18,10 @@ async def health() -> Health:
     operation_id="readiness",
     dependencies=[PUBLIC],
     summary="Whether every part answers that questions need",
-    responses={503: {"model": Readiness, "description": "Some required part does not answer."}},
+    responses={503: {"model": Readiness, "description": "A required part does not answer, or web is being stopped."}},
 )
-def readiness(system: SystemDep, response: Response) -> Readiness:
-    found = system.readiness()
+async def readiness(probing: ProbingDep, response: Response) -> Readiness:
+    found = await probing.readiness()
     if not found.ready:
         response.status_code = 503
         response.headers["Retry-After"] = str(Unavailable.retry_after_seconds)

@@ -1,5 +1,6 @@
 """`/readyz` names the part that does not answer, and only those count that questions need."""
 
+import asyncio
 import socket
 from dataclasses import replace
 from threading import Event
@@ -7,10 +8,11 @@ from threading import Event
 import pytest
 from object_server import BUCKET, ObjectServer
 from qdrant_server import QdrantServer
-from web_harness import SECRET, TENANT, wait_until
+from web_harness import SECRET, wait_until
 
+from app.web.parts import PartCheck, part_checks
+from app.web.readiness import Probing
 from app.web.schemas.system import Part, Readiness
-from app.web.system import System
 from kvstore.tiers.configured import TierOptions
 from kvstore.tiers.probes import tier_probes
 from retrieval.index import IndexedChunk
@@ -25,11 +27,30 @@ def complete(web, monkeypatch):
     """All that questions need answers."""
     monkeypatch.setattr(web.services.waker, "check", lambda: None)
     monkeypatch.setattr(web.services.waker, "workers", lambda: 1)
+    told(web, 200)
     return web
 
 
+def told(web, status: int) -> Readiness:
+    """The first answer with this status: what was found is told for a second."""
+
+    def wanted():
+        answer = web.client.get("/readyz")
+        return answer if answer.status_code == status else None
+
+    return Readiness.model_validate(wait_until(wanted, f"/readyz answers {status}").json())
+
+
+def asked(checks: list[PartCheck], **options: float) -> Readiness:
+    probing = Probing(checks, **options)
+    try:
+        return asyncio.run(probing.readiness())
+    finally:
+        probing.close()
+
+
 def readiness(web, options: TierOptions) -> Readiness:
-    return System(replace(web.services, kv_probes=tier_probes(options)), TENANT).readiness()
+    return asked(part_checks(replace(web.services, kv_probes=tier_probes(options))))
 
 
 def kv_part(found: Readiness) -> Part:
@@ -50,9 +71,7 @@ def test_every_tier_is_a_part_that_questions_can_do_without(complete):
 
 def test_a_required_part_that_does_not_answer_makes_it_unready(complete, monkeypatch):
     monkeypatch.setattr(complete.services.waker, "workers", lambda: 0)
-    answer = complete.client.get("/readyz")
-    assert answer.status_code == 503
-    assert [part["name"] for part in answer.json()["parts"] if not part["ok"]] == ["worker"]
+    assert [part.name for part in told(complete, 503).parts if not part.ok] == ["worker"]
 
 
 def test_a_disk_that_cannot_be_used_is_named_and_the_service_stays_ready(complete):
@@ -60,17 +79,18 @@ def test_a_disk_that_cannot_be_used_is_named_and_the_service_stays_ready(complet
     folder.rename(folder.with_name("away"))
     folder.touch()
     try:
-        answer = complete.client.get("/readyz")
+        wait_until(lambda: not kv_part(told(complete, 200)).ok, "it is named")
+        found = told(complete, 200)
         assert complete.ask("How high is the travel meal allowance?").status_code == 200
     finally:
         folder.unlink()
         folder.with_name("away").rename(folder)
-    assert (answer.status_code, answer.json()["ready"]) == (200, True)
-    (part,) = [part for part in answer.json()["parts"] if not part["ok"]]
-    assert part["name"] == "disk for chunk KV"
-    assert str(folder) in part["message"]
-    assert "PREREAD_KV_DIR" in part["hint"]
-    assert all(part["ok"] for part in complete.client.get("/readyz").json()["parts"])
+    assert found.ready
+    (part,) = [part for part in found.parts if not part.ok]
+    assert part.name == "disk for chunk KV"
+    assert str(folder) in part.message
+    assert "PREREAD_KV_DIR" in part.hint
+    wait_until(lambda: all(part.ok for part in told(complete, 200).parts), "it is well again")
 
 
 @pytest.mark.parametrize(
@@ -99,8 +119,8 @@ def test_a_silent_redis_is_named_costs_one_time_out_and_is_left_alone(complete, 
         silent.bind(str(tmp_path / "silent.sock"))
         silent.listen()
         options = TierOptions("", 0, redis_url=f"unix://{tmp_path}/silent.sock")
-        system = System(replace(complete.services, kv_probes=tier_probes(options)), TENANT)
-        found = [system.readiness() for _ in range(3)]
+        checks = part_checks(replace(complete.services, kv_probes=tier_probes(options)))
+        found = [asked(checks) for _ in range(3)]
         silent.accept()[0].close()
         silent.setblocking(False)
         with pytest.raises(BlockingIOError):
@@ -125,7 +145,7 @@ def test_a_dead_object_store_is_named_and_the_service_stays_ready(complete, monk
 
 def index_part(services) -> tuple[bool, Part]:
     """Whether the service is ready, and what is said of the index."""
-    found = System(services, TENANT).readiness()
+    found = asked(part_checks(services))
     (part,) = [part for part in found.parts if part.name == "index"]
     return found.ready, part
 
@@ -208,3 +228,61 @@ def test_a_change_of_dimension_is_told_while_all_is_indexed_anew_and_questions_a
         go_on.set()
         reindexing.stop()
         index.close()
+
+
+def ready_part(found: Readiness, name: str) -> Part:
+    (part,) = [part for part in found.parts if part.name == name]
+    return part
+
+
+def test_a_part_that_hangs_is_named_with_the_time_it_had_and_the_others_are_told():
+    go_on = Event()
+    checks = [
+        PartCheck("database", lambda: str(go_on.wait(60))),
+        PartCheck("queue", lambda: "answers"),
+        PartCheck("disk for chunk KV", lambda: str(go_on.wait(60)), required=False),
+    ]
+    found = asked(checks, part_seconds=0.1)
+    go_on.set()
+    assert not found.ready
+    assert [(part.name, part.ok, part.required) for part in found.parts] == [
+        ("database", False, True),
+        ("queue", True, True),
+        ("disk for chunk KV", False, False),
+    ]
+    assert ready_part(found, "database").message == "It does not answer within 0.1 s."
+
+
+async def test_a_part_that_hangs_is_not_asked_again_before_it_answers():
+    go_on, calls = Event(), []
+    probing = Probing(
+        [PartCheck("database", lambda: calls.append(1) or str(go_on.wait(60)))], part_seconds=0.05, kept_seconds=0
+    )
+    found = [await probing.readiness() for _ in range(3)]
+    assert [each.ready for each in found] == [False, False, False]
+    assert len(calls) == 1
+    go_on.set()
+    async with asyncio.timeout(30):
+        while not (await probing.readiness()).ready:
+            await asyncio.sleep(0)
+    probing.close()
+
+
+async def test_many_probes_at_once_ask_each_part_once():
+    go_on, calls = Event(), []
+    probing = Probing([PartCheck("queue", lambda: calls.append(1) or str(go_on.wait(60)))], kept_seconds=600)
+    asking = [asyncio.create_task(probing.readiness()) for _ in range(50)]
+    await asyncio.sleep(0)
+    go_on.set()
+    assert all(found.ready for found in await asyncio.gather(*asking))
+    assert (await probing.readiness()).ready
+    assert len(calls) == 1
+    probing.close()
+
+
+async def test_a_process_that_is_being_stopped_is_not_ready_and_asks_nobody():
+    calls = []
+    probing = Probing([PartCheck("queue", lambda: calls.append(1) or "answers")], stopping=lambda: True)
+    found = await probing.readiness()
+    assert (found.ready, [part.name for part in found.parts], calls) == (False, ["web"], [])
+    probing.close()
