@@ -11,8 +11,11 @@ from starlette.requests import HTTPConnection
 from app.core.access import Principal, Role
 from app.core.catalog import DocumentFilter, DocumentState
 from app.web.answering import Answering
+from app.web.conversations import Conversations
+from app.web.feedback import FeedbackDesk
 from app.web.jobs import Jobs
 from app.web.library import Library
+from app.web.ongoing import Ongoing
 from app.web.services import Services
 from app.web.syncs import Syncs
 from app.web.system import System
@@ -39,6 +42,18 @@ PrincipalDep = Annotated[Principal, Depends(get_principal)]
 def get_answering(connection: HTTPConnection) -> Answering:
     answering: Answering = connection.app.state.answering
     return answering
+
+
+def get_ongoing(connection: HTTPConnection, services: ServicesDep, principal: PrincipalDep) -> Ongoing:
+    return Ongoing(services, get_answering(connection).live, principal)
+
+
+def get_conversations(services: ServicesDep, principal: PrincipalDep) -> Conversations:
+    return Conversations(services, principal)
+
+
+def get_feedback(services: ServicesDep, principal: PrincipalDep) -> FeedbackDesk:
+    return FeedbackDesk(services, principal)
 
 
 def get_library(services: ServicesDep, principal: PrincipalDep) -> Library:
@@ -80,8 +95,11 @@ def require_internal_secret(
 
 
 AnsweringDep = Annotated[Answering, Depends(get_answering)]
+ConversationsDep = Annotated[Conversations, Depends(get_conversations)]
+FeedbackDep = Annotated[FeedbackDesk, Depends(get_feedback)]
 JobsDep = Annotated[Jobs, Depends(get_jobs)]
 LibraryDep = Annotated[Library, Depends(get_library)]
+OngoingDep = Annotated[Ongoing, Depends(get_ongoing)]
 SyncsDep = Annotated[Syncs, Depends(get_syncs)]
 SystemDep = Annotated[System, Depends(get_system)]
 UrlListDep = Annotated[UrlList, Depends(get_url_list)]

@@ -11,8 +11,24 @@ from app.core.settings import Settings, get_settings
 from app.web.access.guard import require_guards
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
+from app.web.live.answers import LiveAnswers
 from app.web.problems import install_problems
-from app.web.routes import admin, ask, documents, files, health, internal, jobs, labels, metrics, status, syncs
+from app.web.routes import (
+    admin,
+    ask,
+    conversations,
+    documents,
+    feedback,
+    files,
+    health,
+    internal,
+    jobs,
+    labels,
+    metrics,
+    openai,
+    status,
+    syncs,
+)
 from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
 
@@ -25,10 +41,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         services = await run_in_threadpool(open_services, settings)
         app.state.services = services
-        app.state.answering = Answering(services)
+        live = LiveAnswers(settings)
+        app.state.answering = Answering(services, live)
         try:
             yield
         finally:
+            await live.close()
             await app.state.answering.close()
             await services.close()
 
@@ -43,7 +61,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_problems(app)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
-    for module in (ask, documents, files, labels, syncs, health, status, admin, jobs, metrics, internal):
+    for module in (ask, conversations, feedback, openai, documents, files, labels, syncs):
+        app.include_router(module.router)
+    for module in (health, status, admin, jobs, metrics, internal):
         app.include_router(module.router)
     require_guards(app)
     add_pages(app)

@@ -1,10 +1,23 @@
 """The catalog: which documents, versions, chunks and readings exist, and what became of every lookup."""
 
 from app.core.catalog.catalog import Catalog
+from app.core.catalog.conversation_records import (
+    CitedPlace,
+    Conversation,
+    ConversationPage,
+    ConversationTurn,
+    Feedback,
+    FeedbackPage,
+    FeedbackReason,
+    GivenAnswer,
+    Rating,
+)
 from app.core.catalog.errors import (
+    AnswerNotFound,
     BadCursor,
     BadLabel,
     ClaimLost,
+    ConversationNotFound,
     DatabaseUnavailable,
     DocumentGone,
     DocumentNotFound,
@@ -43,6 +56,7 @@ from app.core.catalog.work_records import Asked, Attempt, Job, JobPage, JobState
 
 __all__ = [
     "EVERYTHING",
+    "AnswerNotFound",
     "Asked",
     "Attempt",
     "BadCursor",
@@ -50,7 +64,12 @@ __all__ = [
     "Catalog",
     "ChunkCounts",
     "ChunkRecord",
+    "CitedPlace",
     "ClaimLost",
+    "Conversation",
+    "ConversationNotFound",
+    "ConversationPage",
+    "ConversationTurn",
     "CountedReadings",
     "DatabaseUnavailable",
     "Document",
@@ -61,6 +80,10 @@ __all__ = [
     "DocumentRow",
     "DocumentState",
     "DocumentTable",
+    "Feedback",
+    "FeedbackPage",
+    "FeedbackReason",
+    "GivenAnswer",
     "Gone",
     "InvalidTransition",
     "Job",
@@ -74,6 +97,7 @@ __all__ = [
     "LookupTotals",
     "NewChunk",
     "PendingLabels",
+    "Rating",
     "ReadingRecord",
     "ReadingState",
     "Reuse",

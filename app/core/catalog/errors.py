@@ -7,7 +7,9 @@ PrereadError
 │   ├── TooManyLabels        more collections or tags than a document may have
 │   └── BadCursor            no place in a list that a page of it has named
 ├── NotFound
-│   └── DocumentNotFound     no such document for this tenant
+│   ├── DocumentNotFound     no such document for this tenant
+│   ├── ConversationNotFound no such conversation of this owner
+│   └── AnswerNotFound       no such answer of this owner
 ├── Conflict
 │   ├── InvalidTransition    the document's state does not allow this step
 │   └── WorkRefused          the caller no longer works on this document: stop, write nothing more
@@ -41,6 +43,14 @@ class BadCursor(BadInput):
 
 class DocumentNotFound(NotFound):
     code = "document_not_found"
+
+
+class ConversationNotFound(NotFound):
+    code = "conversation_not_found"
+
+
+class AnswerNotFound(NotFound):
+    code = "answer_not_found"
 
 
 class InvalidTransition(Conflict):
