@@ -122,13 +122,15 @@ def test_an_ended_answer_is_read_again_word_for_word_by_either_web(webs):
         assert there.client.get(path, headers={"Last-Event-ID": str(number)}).status_code == status
 
 
-def test_a_reader_at_another_web_keeps_a_resumable_answer_going(held, monkeypatch):
+def test_a_reader_at_another_web_keeps_a_resumable_answer_going(held):
     here, there, go = held
-    monkeypatch.setattr(here.server.config.app.state.answering.live, "_patience_seconds", 3.0)
     with here.streaming(QUESTION, resumable=True) as events:
         request_id = read(events, 5)[0].data["request_id"]
+    answer = here.server.config.app.state.answering.live.get(request_id)
+    wait_until(lambda: answer._leaving, "the first reader has left")
+    first = answer._leaving.when()
     with there.resuming(request_id, 5) as events:
-        assert not threading.Event().wait(5)
+        wait_until(lambda: answer._leaving.when() > first, "its time runs anew")
         go.set()
         assert list(events)[-1].data["status"] == "answered"
 
@@ -152,7 +154,7 @@ def test_an_answer_that_never_was_is_not_found(webs):
 
 
 def test_an_answer_that_was_not_streamed_can_be_stopped_elsewhere_but_not_read(held):
-    here, there, go = held
+    here, there, _ = held
     answers = []
     asking = threading.Thread(target=lambda: answers.append(here.ask(QUESTION).json()))
     asking.start()

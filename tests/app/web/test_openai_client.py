@@ -158,7 +158,7 @@ def test_an_answer_cut_by_its_limit_says_so(web, client, limit):
         {"tools": [], "response_format": {"type": "text"}, "stop": []},
         {"logprobs": False, "metadata": {"a": "b"}, "parallel_tool_calls": True},
     ],
-    ids=lambda fields: "+".join(fields),
+    ids="+".join,
 )
 def test_fields_that_ask_for_nothing_are_ignored(web, client, harmless):
     assert ask(client, **harmless).choices[0].message.content.startswith("Forty euros.")
@@ -217,7 +217,7 @@ def test_an_engine_that_refuses_is_a_server_error(web, client, refusal, status):
 @pytest.mark.parametrize("script", [[None], [piece("Forty"), None], [piece("Forty"), {"error": {"message": "memory"}}]])
 def test_an_answer_that_breaks_off_in_a_stream_is_raised_by_the_client(web, client, script):
     web.engine.script = script
-    with pytest.raises(APIError, match="broke off|without finishing") as error:
+    with pytest.raises(APIError, match=r"broke off|without finishing") as error:
         list(ask(client, stream=True))
     assert error.value.code == "engine_failed"
 
