@@ -16,7 +16,7 @@ _TOLD = (Status.ANSWERED, Status.TRUNCATED, Status.STOPPED)
 
 @dataclass(frozen=True)
 class Dialogue:
-    """`history`: what may be put before the model, oldest first. `previous`: the question before this one."""
+    """`history`: what may be put before the model, oldest first. `previous`: the last question that found anything."""
 
     history: tuple[Turn, ...] = ()
     previous: str | None = None
@@ -36,7 +36,8 @@ def dialogue_of(catalog: Catalog, principal: Principal, conversation_id: str | N
         for turn in turns
         if turn.status in _TOLD and turn.answer and live.issuperset(turn.chunk_ids)
     )
-    return Dialogue(history, turns[-1].question if turns else None)
+    found = [turn.question for turn in turns if turn.status != Status.NO_ANSWER]
+    return Dialogue(history, found[-1] if found else None)
 
 
 def begun(catalog: Catalog, principal: Principal, conversation_id: str | None, question: str) -> str | None:

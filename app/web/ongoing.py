@@ -72,10 +72,9 @@ class Ongoing:
             raise ResumeUnavailable(
                 f"The events of {request_id} were not kept.", "Ask again; with “stream” or “resumable” they are kept."
             )
-        newest = last.number if last is not None and last.number is not None else 0
-        if last is not None and last.terminal and after >= newest:
+        if last is not None and last.terminal and after >= (last.number or 0):
             return None
-        return elsewhere.follow(request_id, header.web, min(after, newest))
+        return elsewhere.follow(request_id, header.web, after)
 
     async def _header(self, request_id: str, *, stopping: bool = False) -> Header:
         header = await self._live.elsewhere.header(request_id)

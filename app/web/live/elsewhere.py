@@ -26,9 +26,10 @@ _READING_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class _View:
-    """One look: events behind a number, and whether the answer is still written down and its process alive."""
+    """One look: events behind a number, the last of all, and whether the answer is still kept and its process alive."""
 
     frames: list[Frame]
+    last: Frame | None
     header: Header | None
     alive: bool
 
@@ -65,9 +66,8 @@ class Elsewhere:
 
     async def last(self, request_id: str) -> Frame | None:
         """The newest event that is written down."""
-        entries = await self._redis.execute_command("XREVRANGE", events_key(request_id), "+", "-", "COUNT", 1)
-        frames = _frames(entries, 0)
-        return frames[-1] if frames else None
+        entries = await self._redis.execute_command(*_newest(request_id))
+        return next(reversed(_frames(entries, 0)), None)
 
     async def follow(self, request_id: str, web: str, after: int) -> AsyncGenerator[Frame | None]:
         """The events behind number `after`, to a terminal one; None where none came for a while.
@@ -88,6 +88,8 @@ class Elsewhere:
                 if view.frames:
                     heard = now
                     continue
+                if view.last is not None and view.last.terminal:
+                    return  # whoever asked for more than there is gets nothing
                 if not view.readable:
                     raise _unreadable()
                 if not view.alive:
@@ -108,10 +110,16 @@ class Elsewhere:
     async def _look(self, request_id: str, web: str, after: int) -> _View:
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.execute_command("XRANGE", events_key(request_id), f"({after}-0", "+")
+        pipeline.execute_command(*_newest(request_id))
         pipeline.execute_command("GET", header_key(request_id))
         pipeline.execute_command("EXISTS", web_key(web))
-        entries, header, alive = await pipeline.execute()
-        return _View(_frames(entries, after), Header.from_json(header) if header else None, bool(alive))
+        entries, newest, header, alive = await pipeline.execute()
+        return _View(
+            frames=_frames(entries, after),
+            last=next(reversed(_frames(newest, 0)), None),
+            header=Header.from_json(header) if header else None,
+            alive=bool(alive),
+        )
 
     async def _declare_lost(self, request_id: str, number: int) -> None:
         """Write down the terminal event that its process owes, unless another reader has just done so."""
@@ -125,6 +133,10 @@ class Elsewhere:
             log.info("answer %s was declared lost before: %s", request_id, error)
         for key in (events, header_key(request_id)):
             await self._redis.execute_command("EXPIRE", key, self._resume_seconds)
+
+
+def _newest(request_id: str) -> tuple[str | int, ...]:
+    return "XREVRANGE", events_key(request_id), "+", "-", "COUNT", 1
 
 
 def _frames(entries: Any, after: int) -> list[Frame]:

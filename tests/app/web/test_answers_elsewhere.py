@@ -34,7 +34,8 @@ def redis():
 @pytest.fixture(scope="module")
 def settings(shared_web, redis):
     address = str(shared_web.client.base_url).rstrip("/")
-    return shared_web.services.settings.model_copy(update={"index_url": address, "redis_url": redis.url})
+    redis_url = redis.url.replace("unix://", "redis+socket://")
+    return shared_web.services.settings.model_copy(update={"index_url": address, "redis_url": redis_url})
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +168,7 @@ def test_an_answer_that_was_not_streamed_can_be_stopped_elsewhere_but_not_read(h
     assert answers[0]["status"] == "stopped"
 
 
-def test_a_killed_web_leaves_whoever_resumes_an_error_and_everyone_the_same(held, settings, redis):
+def test_a_killed_web_leaves_whoever_resumes_an_error_and_everyone_the_same(held, settings):
     _, there, _ = held
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -180,7 +181,7 @@ def test_a_killed_web_leaves_whoever_resumes_an_error_and_everyone_the_same(held
             "PREREAD_STATE_DIR": str(settings.state_dir),
             "PREREAD_ENGINE_URL": settings.engine_url,
             "PREREAD_INDEX_URL": settings.index_url,
-            "PREREAD_REDIS_URL": redis.url,
+            "PREREAD_REDIS_URL": settings.redis_url,
             "PREREAD_INTERNAL_SECRET": SECRET,
             "PREREAD_PORT": str(port),
         },

@@ -53,7 +53,7 @@ def upgrade() -> None:
         sa.Column("status", sa.String(16), nullable=False),
         sa.Column("policy", sa.String(80), nullable=False),
         sa.Column("created_at", _TIME, nullable=False),
-        sa.Column("ttft_ms", sa.Float()),
+        sa.Column("ttft_ms", sa.Double()),
         sa.Column("question", sa.Text()),
         sa.PrimaryKeyConstraint("request_id", name="pk_answers"),
     )
