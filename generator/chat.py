@@ -1,5 +1,6 @@
 """The language model's tokenizer and chat template: token ids around a user's message."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +12,28 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 
 from generator.errors import TokenizerUnavailable
 
-_MARK = "\u2063user\u2063message\u2063"
+_QUESTION, _ANSWER, _NEXT = (f"\u2063{which}\u2063message\u2063" for which in ("user", "answer", "next"))
+_MARKS = re.compile(f"{_QUESTION}|{_ANSWER}|{_NEXT}")
+
+
+@dataclass(frozen=True)
+class TurnFrame:
+    """Token ids between a user's message and the answer it got, and between that and the user's next message."""
+
+    before_answer: tuple[int, ...]
+    before_question: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class ChatFrame:
-    """Token ids before and after the user's message, up to where the answer begins."""
+    """Token ids before the user's first message and after the last one, up to where the answer begins.
+
+    `turns`: what stands around earlier answers; None: the chat template shows none.
+    """
 
     head: tuple[int, ...]
     tail: tuple[int, ...]
+    turns: TurnFrame | None = None
 
 
 class ChatTokenizer(Protocol):
@@ -55,29 +69,42 @@ class ModelTokenizer:
         return str(self._markup.decode(list(token_ids), skip_special_tokens=True))
 
     def frame(self, system: str) -> ChatFrame:
-        """The chat template around a user's message; a model without one gets plain paragraphs.
+        """The chat template around a user's messages; a model without one gets plain paragraphs.
 
         A template that refuses system messages gets the system prompt at the start of the user's.
         Raises TokenizerUnavailable when the template loses the message.
         """
-        rendered = self._render(system)
-        head, mark, tail = rendered.partition(_MARK)
-        if not mark:
+        head, *tail = _MARKS.split(self._render(system, [_QUESTION]))
+        if len(tail) != 1:
             raise TokenizerUnavailable(
                 f"The chat template in {self._folder} does not show the user's message as it is.",
                 "Choose another instruction-tuned model.",
             )
-        return ChatFrame(self._control(head), self._control(tail))
+        return ChatFrame(self._control(head), self._control(tail[0]), self._turns(system, head, tail[0]))
 
-    def _render(self, system: str) -> str:
-        if self._chat.chat_template is None:
-            return f"{system}\n\n{_MARK}\n\n"
+    def _turns(self, system: str, head: str, tail: str) -> TurnFrame | None:
+        """None where the template does not put an earlier turn between the same head and tail."""
         try:
-            return self._apply([{"role": "system", "content": system}, {"role": "user", "content": _MARK}])
+            rendered = self._render(system, [_QUESTION, _ANSWER, _NEXT])
+        except TokenizerUnavailable:
+            return None
+        if _MARKS.findall(rendered) != [_QUESTION, _ANSWER, _NEXT]:
+            return None
+        before, answer, question, after = _MARKS.split(rendered)
+        if (before, after) != (head, tail):
+            return None
+        return TurnFrame(self._control(answer), self._control(question))
+
+    def _render(self, system: str, texts: Sequence[str]) -> str:
+        """`texts` are the user's and the assistant's, in turn."""
+        if self._chat.chat_template is None:
+            return "\n\n".join([system, *texts, ""])
+        try:
+            return self._apply([{"role": "system", "content": system}, *_messages(texts)])
         except (TemplateError, ValueError):
             pass
         try:
-            return self._apply([{"role": "user", "content": f"{system}\n\n{_MARK}"}])
+            return self._apply(_messages([f"{system}\n\n{texts[0]}", *texts[1:]]))
         except (TemplateError, ValueError) as error:
             raise TokenizerUnavailable(
                 f"The chat template in {self._folder} cannot be used: {error}", "Choose an instruction-tuned model."
@@ -88,6 +115,12 @@ class ModelTokenizer:
 
     def _control(self, text: str) -> tuple[int, ...]:
         return tuple(self._markup.encode(text, add_special_tokens=False).ids)
+
+
+def _messages(texts: Sequence[str]) -> list[dict[str, str]]:
+    return [
+        {"role": "assistant" if place % 2 else "user", "content": text} for place, text in enumerate(texts)
+    ]
 
 
 def _load(folder: Path) -> PreTrainedTokenizerFast:

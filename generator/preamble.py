@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.core.settings import Settings
-from generator.chat import ChatTokenizer
+from generator.chat import ChatTokenizer, TurnFrame
 from kvstore.key import ids_hash
 
 SYSTEM_PROMPT = "You are a helpful assistant. Answer the question in one short sentence from the passages given."
@@ -11,8 +11,11 @@ SYSTEM_PROMPT = "You are a helpful assistant. Answer the question in one short s
 
 @dataclass(frozen=True)
 class Preamble:
+    """`tail` is the chat template's part after the question, `turns` what it puts around earlier answers, if it can."""
+
     ids: tuple[int, ...]
     tail: tuple[int, ...]
+    turns: TurnFrame | None = None
 
     @property
     def hash(self) -> str:
@@ -20,6 +23,7 @@ class Preamble:
 
 
 def build_preamble(tokenizer: ChatTokenizer, settings: Settings) -> Preamble:
-    """Chat template head, system prompt and introduction; `tail` is the template's part after the question."""
+    """Chat template head, system prompt and introduction."""
     frame = tokenizer.frame(settings.system_prompt or SYSTEM_PROMPT)
-    return Preamble(frame.head + tuple(tokenizer.encode("Passages:\n\n[1] ")), frame.tail)
+    ids = frame.head + tuple(tokenizer.encode("Passages:\n\n[1] "))
+    return Preamble(ids, frame.tail, frame.turns)

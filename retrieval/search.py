@@ -136,8 +136,7 @@ class Retriever:
         A question in a script that the embedding model cannot read is searched by its words alone. Raises: what the
         index raises.
         """
-        with stage("embed"):
-            asked = Question(question, self._embedder.embed_query(question), self._embedder.reads(question))
+        asked = self._asked(question)
         ordered = max(top_k, self._reranker.candidates if self._reranker else 0)
         wanted = ordered + _SPARE_CHUNKS
         while True:
@@ -156,6 +155,14 @@ class Retriever:
             passages = self._reranked(question, passages)
         chosen = most_varied(passages, top_k, self._diversity) if self._diversity else passages[:top_k]
         return [replace(passage, n=n) for n, passage in enumerate(chosen, start=1)]
+
+    def _asked(self, question: str) -> Question:
+        with stage("embed"):
+            vector = self._embedder.embed_query(question)
+        if all(map(math.isfinite, vector)):
+            return Question(question, vector, self._embedder.reads(question))
+        log.warning("the embedding model gave a vector that is no numbers; the question is searched by its words alone")
+        return Question(question, [0.0] * len(vector), read=False)
 
     def _reranked(self, question: str, passages: list[Passage]) -> list[Passage]:
         if self._reranker is None:

@@ -37,6 +37,9 @@ def tend(context: WorkerContext, now: datetime) -> dict[str, Any]:
         "idempotency_keys_removed": lambda: context.catalog.forget_once(
             now - timedelta(hours=context.settings.idempotency_hours)
         ),
+        "conversations_removed": lambda: context.catalog.forget_conversations(
+            now - timedelta(days=context.settings.conversation_days)
+        ),
         "database_bytes_freed": context.catalog.compact,
     }
     for name, step in steps.items():

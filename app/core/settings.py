@@ -190,6 +190,16 @@ class Settings(BaseSettings):
         "read right behind the preamble and the best is not; 0: the best always comes first.",
     )
     max_answer_tokens: int = Field(256, ge=1, description="Longest answer when the request does not say.")
+    history_tokens: int = Field(
+        1024, ge=0, description="Most tokens of a conversation's earlier turns that are put before a question."
+    )
+    conversation_days: int = Field(90, ge=1, description="How long a conversation is kept after its last question.")
+    resume_seconds: int = Field(
+        60, ge=1, le=3600, description="How long an ended answer can be read again, and a resumable one goes on unread."
+    )
+    feedback_keeps_text: bool = Field(
+        False, description="Keep questions with the answers given, for feedback to show; else their ids alone."
+    )
     answers_at_once: int = Field(32, ge=1, description="Answers that a web process makes at once; others wait.")
     answers_waiting: int = Field(
         64, ge=0, description="Questions that may wait for that; where more come, some get a 503 at once."

@@ -12,7 +12,7 @@ from app.core.codes import Code
 from app.core.errors import Unavailable
 from app.core.settings import Settings
 from app.web.line import Line
-from app.web.racing import ServiceStopping
+from app.web.live.errors import ServiceStopping
 
 _WINDOW_SECONDS = 10.0
 _SOONEST_SECONDS, _LATEST_SECONDS = 1, 60

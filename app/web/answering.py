@@ -3,78 +3,72 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+from app.core.access import Principal
+from app.core.catalog import CitedPlace, ConversationTurn, GivenAnswer
 from app.core.errors import PrereadError
+from app.web.answer import Progress, answer_out, source_out, ttft_ms
 from app.web.answer_stages import note_stages
-from app.web.asked import Asked, Generation, Preparing
-from app.web.lookups import Lookup, Lookups, disabled
+from app.web.asked import Asked, Generation, Told
+from app.web.live.answer import LiveAnswer
+from app.web.live.answers import LiveAnswers
+from app.web.live.errors import ServiceStopping
+from app.web.lookups import Lookups, disabled
 from app.web.no_answer import no_answer
+from app.web.preparing import Preparing
 from app.web.problems import problem_of
 from app.web.racing import until
-from app.web.schemas.ask import (
-    AnswerOut,
-    AskRequest,
-    CacheOut,
-    CitationOut,
-    DeltaEvent,
-    FusionOut,
-    MetaEvent,
-    MissOut,
-    SourceOut,
-    SourcesEvent,
-    Status,
-    Timings,
-    Usage,
-)
+from app.web.schemas.ask import AnswerOut, AskRequest, DeltaEvent, MetaEvent, SourcesEvent
 from app.web.services import Services
 from app.web.stream import Event
 from generator.engine import Finished
 from generator.errors import EngineFailed, EngineUnavailable
 from generator.policy import PolicyName
-from generator.report import FusionReport
-from retrieval.passages import cite
-from retrieval.search import Passage
 
 log = logging.getLogger(__name__)
 
-
-@dataclass
-class _Progress:
-    """What is known of an answer so far; `begun` and `first_text` are `perf_counter` times."""
-
-    begun: float = field(default_factory=time.perf_counter)
-    text: list[str] = field(default_factory=list)
-    first_text: float | None = None
-    report: FusionReport | None = None
-    lookups: list[Lookup] = field(default_factory=list)
-    finished: Finished | None = None
+_FAILED = "failed"
+_KEEPING_SECONDS = 1.0
+_REPORT_OF_STOPPED_SECONDS = 0.3
 
 
 class Answering:
-    def __init__(self, services: Services) -> None:
+    """`live`: the answers that are being made in this process."""
+
+    def __init__(self, services: Services, live: LiveAnswers) -> None:
         self._services = services
         self._lookups = Lookups(services)
         self._preparing = Preparing(services, self._lookups)
+        self.live = live
 
-    async def prepare(self, ask: AskRequest, tenant: str) -> Asked:
+    async def prepare(self, ask: AskRequest, principal: Principal, told: Told | None = None) -> Asked:
         """Raises what `Preparing.prepare` raises: nothing has been sent yet."""
-        return await self._preparing.prepare(ask, tenant)
+        return await self._preparing.prepare(ask, principal, told)
 
-    async def answer(self, asked: Asked) -> AsyncGenerator[Event]:
-        """`meta`, `sources`, `delta`…, then exactly one of `done` and `error`. Closing it ends the generation."""
-        settings = self._services.settings
+    def begin(self, asked: Asked, *, streamed: bool) -> LiveAnswer:
+        """The answer, which is made once somebody follows it."""
+        return self.live.add(asked, lambda stop: self.answer(asked, stop), streamed=streamed)
+
+    async def answer(self, asked: Asked, stop: asyncio.Event) -> AsyncGenerator[Event]:
+        """`meta`, `sources`, `delta`…, then exactly one of `done` and `error`. `stop` ends the generation."""
+        model = self._services.settings.model
         log.info("answer %s: %s, %d passages", asked.request_id, asked.policy, len(asked.passages))
-        yield MetaEvent(request_id=asked.request_id, model=settings.model, policy=str(asked.policy))
-        yield SourcesEvent(passages=[_source(p) for p in asked.passages], retrieval_ms=asked.retrieval_ms)
-        progress = _Progress()
+        yield MetaEvent(
+            request_id=asked.request_id,
+            model=model,
+            policy=str(asked.policy),
+            conversation_id=asked.conversation_id,
+        )
+        yield SourcesEvent(passages=[source_out(p) for p in asked.passages], retrieval_ms=asked.retrieval_ms)
+        progress = Progress()
         try:
-            async with aclosing(self._deltas(asked, progress)) as deltas:
+            async with aclosing(self._deltas(asked, progress, stop)) as deltas:
                 async for delta in deltas:
                     yield delta
-            last: Event = self._done(asked, progress)
+            last: Event = answer_out(asked, progress, model)
         except PrereadError as error:
             log.warning("answer %s broke off: %s", asked.request_id, error)
             last = problem_of(error, asked.request_id)
@@ -82,32 +76,37 @@ class Answering:
             log.exception("answer %s failed", asked.request_id)
             last = problem_of(error, asked.request_id)
         note_stages(asked, progress.begun, progress.first_text, progress.report, last)
+        await self._keep(asked, progress, last)
         yield last
 
     async def close(self) -> None:
+        """Wait until what was told of answers so far is counted and kept."""
         await self._lookups.drain()
 
-    async def _deltas(self, asked: Asked, progress: _Progress) -> AsyncGenerator[DeltaEvent]:
-        if asked.generation is None:
-            progress.text.append(no_answer(asked.question))
-            yield DeltaEvent(text=progress.text[0])
-            return
+    async def _deltas(self, asked: Asked, progress: Progress, stop: asyncio.Event) -> AsyncGenerator[DeltaEvent]:
         generation = asked.generation
+        if generation is None:
+            progress.pieces.append(no_answer(asked.question))
+            yield DeltaEvent(text=progress.pieces[0])
+            return
         pieces = self._services.engine.generate(generation.token_ids, generation.request, generation.sampling)
         accounting: asyncio.Task[None] | None = None
-        async with aclosing(until(self._services.stopping, pieces)) as arriving:
+        async with aclosing(until(pieces, stop, self._services.stopping)) as arriving:
             async for piece in arriving:
                 accounting = accounting or self._lookups.in_background(self._account(asked, generation, progress))
                 if isinstance(piece, Finished):
                     progress.finished = _checked(piece)
                     continue
                 progress.first_text = progress.first_text or time.perf_counter()
-                progress.text.append(piece.text)
+                progress.pieces.append(piece.text)
                 yield DeltaEvent(text=piece.text)
+        progress.stopped = progress.finished is None and stop.is_set()
+        if progress.finished is None and not progress.stopped:
+            raise ServiceStopping("Preread is being stopped; the answer is incomplete.", "Ask again in a minute.")
         if accounting is not None:
-            await asyncio.shield(accounting)
+            await asyncio.wait((accounting,), timeout=_REPORT_OF_STOPPED_SECONDS if progress.stopped else None)
 
-    async def _account(self, asked: Asked, generation: Generation, progress: _Progress) -> None:
+    async def _account(self, asked: Asked, generation: Generation, progress: Progress) -> None:
         """Fetch the engine's report; an answer without one is still an answer."""
         try:
             progress.report = await self._services.engine.report(asked.request_id)
@@ -128,36 +127,41 @@ class Answering:
         except Exception:
             log.exception("the look-ups of %s are not known", asked.request_id)
 
-    def _done(self, asked: Asked, progress: _Progress) -> AnswerOut:
-        text = "".join(progress.text).strip()
-        report = progress.report
-        finished = progress.finished
-        return AnswerOut(
+    async def _keep(self, asked: Asked, progress: Progress, last: Event) -> None:
+        """Note the answer, and what it said in its conversation. The answer does not wait long for the database."""
+        keeping = self._lookups.in_background(self._services.counting.run(self._record, asked, progress, last))
+        await asyncio.wait((keeping,), timeout=_KEEPING_SECONDS)
+
+    def _record(self, asked: Asked, progress: Progress, last: Event) -> None:
+        now, answer = datetime.now(UTC), last if isinstance(last, AnswerOut) else None
+        status = str(answer.status) if answer else _FAILED
+        given = GivenAnswer(
             request_id=asked.request_id,
-            answer=text,
-            status=_status(asked, text, finished),
-            citations=_citations(text, asked.passages) if finished else [],
-            usage=Usage(
-                prompt_tokens=finished.prompt_tokens if finished else 0,
-                completion_tokens=finished.completion_tokens if finished else 0,
-                reused_tokens=report and report.reused_tokens,
-                fresh_tokens=report and report.fresh_tokens,
-                prefix_tokens=report and report.prefix_tokens,
-            ),
-            timings=_timings(asked, progress),
-            cache=CacheOut(
-                chunks=len(asked.passages),
-                hits=sum(lookup.tier is not None for lookup in progress.lookups),
-                misses=[
-                    MissOut(chunk_id=lookup.passage.chunk_id, reason=lookup.reason)
-                    for lookup in progress.lookups
-                    if lookup.reason is not None
-                ],
-            ),
-            model=self._services.settings.model,
+            tenant=asked.tenant,
+            owner=asked.owner,
+            conversation_id=asked.conversation_id,
+            status=status,
             policy=str(asked.policy),
-            fusion=_fusion(asked, report),
+            created_at=now,
+            ttft_ms=ttft_ms(asked, progress),
+            question=asked.question if self._services.settings.feedback_keeps_text else None,
         )
+        turn = ConversationTurn(
+            request_id=asked.request_id,
+            question=asked.question,
+            answer=progress.text,
+            status=status,
+            chunk_ids=tuple(passage.chunk_id for passage in asked.passages),
+            citations=tuple(
+                CitedPlace(each.n, each.document_id, each.chunk_id, each.page, each.start, each.end, each.score)
+                for each in (answer.citations if answer else ())
+            ),
+            created_at=now,
+        )
+        try:
+            self._services.catalog.record_answer(given, turn)
+        except Exception:
+            log.exception("answer %s was not kept", asked.request_id)
 
 
 def _checked(finished: Finished) -> Finished:
@@ -165,68 +169,3 @@ def _checked(finished: Finished) -> Finished:
     if finished.finish_reason not in ("stop", "length"):
         raise EngineFailed(f"The engine ended the answer early: {finished.finish_reason}.", "Ask again.")
     return finished
-
-
-def _status(asked: Asked, text: str, finished: Finished | None) -> Status:
-    if asked.generation is None or finished is None or not text:
-        return Status.NO_ANSWER
-    return Status.TRUNCATED if finished.finish_reason == "length" else Status.ANSWERED
-
-
-def _fusion(asked: Asked, report: FusionReport | None) -> FusionOut:
-    if report is not None and report.reused_tokens:
-        return FusionOut(used=True, reason=None)
-    if not asked.passages:
-        return FusionOut(used=False, reason="no passage was found")
-    if asked.policy.name is PolicyName.EXACT:
-        return FusionOut(used=False, reason="the policy is exact")
-    if report is None:
-        return FusionOut(used=False, reason="the engine gave no report")
-    return FusionOut(used=False, reason=report.not_fused or "no chunk had usable KV")
-
-
-def _timings(asked: Asked, progress: _Progress) -> Timings:
-    # An exact request has no load, select or recompute stage.
-    report = progress.report if asked.policy.name is not PolicyName.EXACT else None
-
-    def since(moment: float | None) -> float | None:
-        return None if moment is None else 1000 * (moment - asked.arrived)
-
-    return Timings(
-        retrieval_ms=asked.retrieval_ms,
-        load_ms=1000 * report.load_s if report else None,
-        select_ms=1000 * report.select_s if report else None,
-        recompute_ms=1000 * report.recompute_s if report else None,
-        ttft_ms=since(progress.first_text),
-        total_ms=1000 * (time.perf_counter() - asked.arrived),
-    )
-
-
-def _source(passage: Passage) -> SourceOut:
-    return SourceOut(
-        n=passage.n,
-        document_id=passage.document_id,
-        title=passage.title,
-        name=passage.name,
-        page=passage.page,
-        chunk_id=passage.chunk_id,
-        score=passage.score,
-        text=passage.text,
-    )
-
-
-def _citations(text: str, passages: Sequence[Passage]) -> list[CitationOut]:
-    return [
-        CitationOut(
-            n=citation.n,
-            document_id=citation.document_id,
-            title=citation.title,
-            page=citation.page,
-            chunk_id=citation.chunk_id,
-            start=citation.start,
-            end=citation.end,
-            quote=citation.quote,
-            score=citation.score,
-        )
-        for citation in cite(text, passages)
-    ]

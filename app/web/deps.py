@@ -13,10 +13,13 @@ from starlette.requests import HTTPConnection
 from app.core.access import Principal, Role
 from app.core.catalog import DocumentFilter, DocumentState
 from app.web.answering import Answering
+from app.web.conversations import Conversations
+from app.web.feedback import FeedbackDesk
 from app.web.idempotency import Idempotency
 from app.web.jobs import Jobs
 from app.web.leaving import while_wanted
 from app.web.library import Library
+from app.web.ongoing import Ongoing
 from app.web.readiness import Probing
 from app.web.services import Services
 from app.web.syncs import Syncs
@@ -60,6 +63,19 @@ async def get_place(request: Request, services: ServicesDep, principal: Principa
         place = services.admission.place(f"{principal.tenant}/{principal.id}")
         await while_wanted(request, services.stopping, held.enter_async_context(place))
         yield
+
+
+async def get_ongoing(connection: HTTPConnection, services: ServicesDep, principal: PrincipalDep) -> Ongoing:
+    answering: Answering = connection.app.state.answering
+    return Ongoing(services, answering.live, principal)
+
+
+async def get_conversations(services: ServicesDep, principal: PrincipalDep) -> Conversations:
+    return Conversations(services, principal)
+
+
+async def get_feedback(services: ServicesDep, principal: PrincipalDep) -> FeedbackDesk:
+    return FeedbackDesk(services, principal)
 
 
 async def get_library(services: ServicesDep, principal: PrincipalDep) -> Library:
@@ -120,9 +136,12 @@ async def require_internal_secret(
 AnsweringDep = Annotated[Answering, Depends(get_answering)]
 IdempotencyDep = Annotated[Idempotency, Depends(get_idempotency)]
 PLACE = Depends(get_place)
+ProbingDep = Annotated[Probing, Depends(get_probing)]
+ConversationsDep = Annotated[Conversations, Depends(get_conversations)]
+FeedbackDep = Annotated[FeedbackDesk, Depends(get_feedback)]
 JobsDep = Annotated[Jobs, Depends(get_jobs)]
 LibraryDep = Annotated[Library, Depends(get_library)]
-ProbingDep = Annotated[Probing, Depends(get_probing)]
+OngoingDep = Annotated[Ongoing, Depends(get_ongoing)]
 SyncsDep = Annotated[Syncs, Depends(get_syncs)]
 SystemDep = Annotated[System, Depends(get_system)]
 UrlListDep = Annotated[UrlList, Depends(get_url_list)]

@@ -8,7 +8,7 @@ import anyio
 from fastapi import Request
 from starlette.responses import Response
 
-from app.web.racing import ServiceStopping
+from app.web.live.errors import ServiceStopping
 
 T = TypeVar("T")
 

@@ -13,12 +13,28 @@ from app.web.access_log import AccessLog
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
 from app.web.leaving import ClientLeft, to_nobody
+from app.web.live.answers import LiveAnswers
 from app.web.openapi import Api
 from app.web.parts import part_checks
 from app.web.problems import install_problems
 from app.web.readiness import Probing
 from app.web.request_id import RequestIds
-from app.web.routes import admin, ask, documents, files, health, internal, jobs, labels, metrics, status, syncs
+from app.web.routes import (
+    admin,
+    ask,
+    conversations,
+    documents,
+    feedback,
+    files,
+    health,
+    internal,
+    jobs,
+    labels,
+    metrics,
+    openai,
+    status,
+    syncs,
+)
 from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
 from app.web.tracing import Tracing, open_traces
@@ -33,12 +49,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         services = await run_in_threadpool(open_services, settings)
         app.state.services = services
-        app.state.answering = Answering(services)
+        live = LiveAnswers(settings)
+        app.state.answering = Answering(services, live)
         app.state.probing = Probing(part_checks(services), stopping=lambda: services.admission.stopping)
         try:
             yield
         finally:
             app.state.probing.close()
+            await live.close()
             await app.state.answering.close()
             await services.close()
             if traces is not None:
@@ -61,7 +79,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.add_middleware(Tracing, traces=traces)
     app.add_middleware(AccessLog)
     app.add_middleware(RequestIds)  # the last is the outermost
-    for module in (ask, documents, files, labels, syncs, health, status, admin, jobs, metrics, internal):
+    for module in (ask, conversations, feedback, openai, documents, files, labels, syncs):
+        app.include_router(module.router)
+    for module in (health, status, admin, jobs, metrics, internal):
         app.include_router(module.router)
     require_guards(app)
     add_pages(app)

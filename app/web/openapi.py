@@ -15,7 +15,9 @@ from app.core.errors import BadInput, PrereadError
 from app.core.request_context import REQUEST_ID_HEADER
 from app.web.access.guard import Forbidden, Needs, guards_of
 from app.web.http_errors import BodyTooLarge, MalformedBody, UnsupportedMediaType
+from app.web.openai.errors import OpenAIRoute, openai_code, openai_status
 from app.web.schemas.ask import DeltaEvent, MetaEvent, SourcesEvent
+from app.web.schemas.openai import OpenAIError
 from app.web.schemas.problem import Problem
 
 CODES = "x-codes"
@@ -58,7 +60,7 @@ class Api(FastAPI):
 
 
 def _add_models(schema: dict[str, Any]) -> None:
-    shown = (Problem, MetaEvent, SourcesEvent, DeltaEvent)
+    shown = (Problem, OpenAIError, MetaEvent, SourcesEvent, DeltaEvent)
     _, found = models_json_schema([(model, "serialization") for model in shown], ref_template=_REF)
     models = schema.setdefault("components", {}).setdefault("schemas", {})
     models |= found["$defs"]
@@ -83,19 +85,14 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
     validation = responses.get("422", {})
     if CODES not in validation:
         responses.pop("422", None)  # the framework's own, in another shape
-    errors = [*ANYWHERE]
-    if any(isinstance(guard, Needs) for guard in guards_of(route)):
-        errors += GUARDED
-    if "requestBody" in operation:
-        errors += WITH_BODY
-    elif "parameters" in operation:
-        errors += WITH_PARAMETERS
-    for status, response in problems(*errors).items():
+    for status, response in problems(*_common(operation, route)).items():
         own = responses.get(str(status), {})
         if CODES in own:
             responses[str(status)] = _response([*own[CODES], *response[CODES]])
         elif not own:
             responses[str(status)] = response
+    if isinstance(route, OpenAIRoute):
+        operation["responses"] = responses = _in_openais_shape(responses)
     for status, response in responses.items():
         response["headers"] = {**response.get("headers", {}), REQUEST_ID_HEADER: _REQUEST_ID}
         if status in ("429", "503"):
@@ -103,13 +100,42 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
     operation["responses"] = dict(sorted(responses.items()))
 
 
+def _common(operation: dict[str, Any], route: APIRoute) -> list[type[PrereadError]]:
+    """What all routes of its kind may answer."""
+    errors = [*ANYWHERE]
+    if any(isinstance(guard, Needs) for guard in guards_of(route)):
+        errors += GUARDED
+    if "requestBody" in operation:
+        errors += WITH_BODY
+    elif "parameters" in operation:
+        errors += WITH_PARAMETERS
+    return errors
+
+
+def _in_openais_shape(responses: dict[str, Any]) -> dict[str, Any]:
+    codes: dict[str, set[str]] = defaultdict(set)
+    for status, response in responses.items():
+        codes[str(openai_status(int(status)))] |= {openai_code(code) for code in response.get(CODES, ())}
+    shape = {"application/json": {"schema": {"$ref": _REF.format(model=OpenAIError.__name__)}}}
+    good = {status: response for status, response in responses.items() if CODES not in response}
+    return good | {
+        status: {"description": _listed(found), "content": shape, CODES: sorted(found)}
+        for status, found in codes.items()
+        if found
+    }
+
+
 def _response(codes: Iterable[str]) -> dict[str, Any]:
     known = sorted({Code(code) for code in codes})
     return {
-        "description": ", ".join(f"`{code}`" for code in known),
+        "description": _listed(known),
         "content": {PROBLEM_TYPE: {"schema": {"$ref": _REF.format(model=Problem.__name__)}}},
         CODES: [str(code) for code in known],
     }
+
+
+def _listed(codes: Iterable[str]) -> str:
+    return ", ".join(f"`{code}`" for code in sorted(codes))
 
 
 __all__ = ["CODES", "PROBLEM_TYPE", "Api", "problems"]

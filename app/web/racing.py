@@ -1,14 +1,11 @@
 """Following an async generator while something else may happen first."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from enum import Enum
 from typing import TypeVar
 
 import anyio
-
-from app.core.codes import Code
-from app.core.errors import Unavailable
 
 T = TypeVar("T")
 
@@ -17,14 +14,6 @@ class End(Enum):
     """What comes after the last item."""
 
     END = "end"
-
-
-class ServiceStopping(Unavailable):
-    code = Code.SERVICE_STOPPING
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return {"Connection": "close"}  # what is sent next is to reach another process
 
 
 def follow(source: AsyncGenerator[T]) -> "asyncio.Task[T | End]":
@@ -36,22 +25,22 @@ def follow(source: AsyncGenerator[T]) -> "asyncio.Task[T | End]":
     return asyncio.create_task(step())
 
 
-async def until(stop: asyncio.Event, source: AsyncGenerator[T]) -> AsyncGenerator[T]:
-    """The items of `source`, which is closed in every case. Raises ServiceStopping once `stop` is set."""
-    stopped = asyncio.create_task(stop.wait())
+async def until(source: AsyncGenerator[T], *ends: asyncio.Event) -> AsyncGenerator[T]:
+    """The items of `source` until one of `ends` is set. `source` is closed in every case."""
+    ended = [asyncio.create_task(each.wait()) for each in ends]
     following = follow(source)
     try:
         while True:
-            await asyncio.wait((following, stopped), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((following, *ended), return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
-                raise ServiceStopping("Preread is being stopped; the answer is incomplete.", "Ask again in a minute.")
+                return
             item = following.result()
             if item is End.END:
                 return
             yield item
             following = follow(source)
     finally:
-        await shut(source, following, stopped)
+        await shut(source, following, *ended)
 
 
 async def shut(source: AsyncGenerator[T], *tasks: "asyncio.Task[object]") -> None:

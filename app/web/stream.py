@@ -4,25 +4,29 @@ Where and why it differs from `fastapi.sse`, whose wire format it uses:
 
 1. Whether to stream is a field of the request, so the route returns a response instead of yielding.
 2. Data is ASCII-only JSON. `format_sse_event` splits data at U+2028, U+0085 and the like, which raw JSON may hold.
-3. The events are closed, not just dropped, when the client leaves: that ends the generation in the engine.
+3. The events are closed, not just dropped, when the client leaves: that is how the answer knows.
 """
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
 
 from fastapi import Request
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Send
 
 from app.web.leaving import CLIENT_CLOSED, disconnected
-from app.web.problems import respond
-from app.web.racing import End, follow, shut
+from app.web.racing import shut
 from app.web.schemas.ask import AnswerOut, DeltaEvent, EventName, MetaEvent, SourcesEvent
 from app.web.schemas.problem import Problem
 
 Event = MetaEvent | SourcesEvent | DeltaEvent | AnswerOut | Problem
+
+IDLE_SECONDS = 15.0
+"""After so long without an event a comment keeps proxies from closing the connection."""
 
 EVENT_NAMES: dict[type[Event], EventName] = {
     MetaEvent: "meta",
@@ -31,60 +35,92 @@ EVENT_NAMES: dict[type[Event], EventName] = {
     AnswerOut: "done",
     Problem: "error",
 }
-_PING_SECONDS = 15.0
+_TERMINAL = ("done", "error")
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-class EventStream(EventSourceResponse):
-    """Every event as it comes; a comment now and then while there is none."""
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """An event and its number, from 1."""
 
-    def __init__(self, events: AsyncGenerator[Event]) -> None:
-        self._encoded = _encode(events)
-        super().__init__(self._encoded, headers=_HEADERS)
+    number: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """An event as it is sent; `data` is JSON. An event without a number is no part of the answer's own."""
+
+    number: int | None
+    name: str
+    data: str
+
+    @property
+    def terminal(self) -> bool:
+        return self.name in _TERMINAL
+
+    def encode(self) -> bytes:
+        return format_sse_event(
+            id=None if self.number is None else str(self.number), event=self.name, data_str=self.data
+        )
+
+
+class EventStream(EventSourceResponse):
+    """Pieces of `text/event-stream` as they come; a comment where there was none for a while (None)."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes | None]) -> None:
+        self._pieces = _with_comments(pieces)
+        super().__init__(self._pieces, headers=_HEADERS)
 
     async def stream_response(self, send: Send) -> None:
         try:
             await super().stream_response(send)
         finally:
-            await shut(self._encoded)
+            await shut(self._pieces)
 
 
-async def single_response(request: Request, events: AsyncGenerator[Event]) -> Response:
-    """The last event alone; generation ends when the client leaves."""
+def is_terminal(event: Event) -> bool:
+    return isinstance(event, AnswerOut | Problem)
+
+
+def frame_of(number: int | None, event: Event) -> Frame:
+    return Frame(number, EVENT_NAMES[type(event)], json.dumps(event.model_dump(mode="json")))
+
+
+async def framed(events: AsyncGenerator[Numbered | None]) -> AsyncGenerator[Frame | None]:
+    async with aclosing(events):
+        async for item in events:
+            yield None if item is None else frame_of(item.number, item.event)
+
+
+async def encoded(frames: AsyncGenerator[Frame | None]) -> AsyncGenerator[bytes | None]:
+    async with aclosing(frames):
+        async for frame in frames:
+            yield None if frame is None else frame.encode()
+
+
+async def single_response(
+    request: Request, events: AsyncGenerator[Numbered | None], render: Callable[[Event], Response]
+) -> Response:
+    """The last event alone, rendered; `events` are closed when the client leaves."""
     last = asyncio.create_task(_last(events))
     gone = asyncio.create_task(disconnected(request))
     try:
         await asyncio.wait((last, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not last.done():
-            return Response(status_code=CLIENT_CLOSED)
-        event = last.result()
+        return render(last.result()) if last.done() else Response(status_code=CLIENT_CLOSED)
     finally:
         await shut(events, last, gone)
-    if isinstance(event, Problem):
-        return respond(event)
-    return JSONResponse(event.model_dump(mode="json"))
 
 
-async def _encode(events: AsyncGenerator[Event]) -> AsyncGenerator[bytes]:
-    following = follow(events)
-    try:
-        while True:
-            done, _ = await asyncio.wait((following,), timeout=_PING_SECONDS)
-            if not done:
-                yield KEEPALIVE_COMMENT
-                continue
-            event = following.result()
-            if event is End.END:
-                return
-            yield format_sse_event(event=EVENT_NAMES[type(event)], data_str=json.dumps(event.model_dump(mode="json")))
-            following = follow(events)
-    finally:
-        await shut(events, following)
+async def _with_comments(pieces: AsyncGenerator[bytes | None]) -> AsyncGenerator[bytes]:
+    async with aclosing(pieces):
+        async for piece in pieces:
+            yield KEEPALIVE_COMMENT if piece is None else piece
 
 
-async def _last(events: AsyncGenerator[Event]) -> Event:
+async def _last(events: AsyncGenerator[Numbered | None]) -> Event:
     last: Event | None = None
-    async for event in events:
-        last = event
+    async for item in events:
+        last = last if item is None else item.event
     assert last is not None
     return last

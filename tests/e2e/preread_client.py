@@ -68,6 +68,13 @@ class PrereadClient:
             assert response.status_code == 200
             yield events(response.iter_lines())
 
+    @contextmanager
+    def resuming(self, request_id: str, after: int = 0) -> Iterator[Iterator[ServerEvent]]:
+        """The events behind number `after` as they come."""
+        with self.http.stream("GET", f"/ask/{request_id}/events", params={"after": after}) as response:
+            assert response.status_code == 200
+            yield events(response.iter_lines())
+
     def add(self, name: str, text: str) -> str:
         """The id of a document sent just now."""
         response = self.http.post("/documents", files={"file": (name, text.encode())})

@@ -12,6 +12,11 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}" + CHATML
+NO_ANSWERS = (
+    "{% for message in messages %}{% if message['role'] == 'assistant' %}{{ raise_exception('no answers') }}{% endif %}"
+    "{{ message['content'] }}\n{% endfor %}"
+)
+LAST_ALONE = "{{ messages[-1]['content'] }}\n"
 SHOUTING = CHATML.replace("message['content']", "message['content'] | upper | replace('MESSAGE', '')")
 
 
@@ -61,3 +66,23 @@ def test_a_template_that_cannot_be_used_is_refused(tmp_path: Path, template: str
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TokenizerUnavailable, match=tmp_path.name):
         ModelTokenizer(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("template", "system"), [(CHATML, "Be brief."), (CHATML, ""), (NO_SYSTEM, "Be brief."), (None, "Be brief.")]
+)
+def test_a_spliced_conversation_reads_as_the_models_own_template_would_write_it(tmp_path, template, system):
+    folder = folder_with(tmp_path, template)
+    tokenizer = ModelTokenizer(folder)
+    frame = tokenizer.frame(system)
+    ids = list(frame.head)
+    for question, answer in (("Who?", "Nobody."), ("Where?", "Nowhere.")):
+        ids += [*tokenizer.encode(question), *frame.turns.before_answer]
+        ids += [*tokenizer.encode(answer), *frame.turns.before_question]
+    ids += [*tokenizer.encode("When?"), *frame.tail]
+    assert text_of(folder, ids) == tokenizer._render(system, ["Who?", "Nobody.", "Where?", "Nowhere.", "When?"])
+
+
+@pytest.mark.parametrize("template", [NO_ANSWERS, LAST_ALONE], ids=["refused", "left out"])
+def test_a_template_that_shows_no_earlier_answers_has_a_frame_without_turns(tmp_path, template):
+    assert ModelTokenizer(folder_with(tmp_path, template)).frame("").turns is None

@@ -4,7 +4,9 @@ from app.core.catalog.attempts import Attempts
 from app.core.catalog.chunks import Chunks
 from app.core.catalog.claims import Claims
 from app.core.catalog.compaction import Compaction
+from app.core.catalog.conversations import Conversations
 from app.core.catalog.documents import Documents
+from app.core.catalog.feedback import GivenAnswers
 from app.core.catalog.first_tokens import FirstTokenCounts
 from app.core.catalog.history import History
 from app.core.catalog.jobs import Jobs
@@ -25,8 +27,7 @@ from app.core.catalog.versions import Versions
 
 class Catalog(
     Schema, Documents, Claims, Versions, Chunks, Readings, Lookups, Savings, Overview, Tombstones, Attempts, Jobs, Runs,
-    Compaction, History, Known, Labelling, SyncedFiles, Syncs, Once,
-    FirstTokenCounts,
+    Compaction, History, Known, Labelling, SyncedFiles, Syncs, Once, FirstTokenCounts, Conversations, GivenAnswers,
 ):  # fmt: skip
     """Documents, versions, chunks, readings, jobs, runs and counters of every tenant, in SQLite or Postgres.
 

@@ -8,7 +8,9 @@ PrereadError
 │   ├── BadCursor            no place in a list that a page of it has named
 │   └── IdempotencyMismatch  the key came with another request before
 ├── NotFound
-│   └── DocumentNotFound     no such document for this tenant
+│   ├── DocumentNotFound     no such document for this tenant
+│   ├── ConversationNotFound no such conversation of this owner
+│   └── AnswerNotFound       no such answer of this owner
 ├── Conflict
 │   ├── InvalidTransition    the document's state does not allow this step
 │   ├── IdempotencyInProgress  the first request with the key is not done yet
@@ -48,6 +50,14 @@ class IdempotencyMismatch(BadInput):
 
 class DocumentNotFound(NotFound):
     code = Code.DOCUMENT_NOT_FOUND
+
+
+class ConversationNotFound(NotFound):
+    code = Code.CONVERSATION_NOT_FOUND
+
+
+class AnswerNotFound(NotFound):
+    code = Code.ANSWER_NOT_FOUND
 
 
 class InvalidTransition(Conflict):

@@ -1,10 +1,11 @@
-"""Old history deleted: ended runs, counts of dropped messages, tries that count no more."""
+"""Old history deleted: ended runs, counts of dropped messages, tries that count no more, answers and feedback."""
 
 from datetime import datetime
 
 from sqlalchemy import and_, delete, exists, func, or_
 from sqlalchemy.orm import Session, aliased
 
+from app.core.catalog.conversation_models import StoredAnswer, StoredFeedback
 from app.core.catalog.database import Database
 from app.core.catalog.models import StoredDocument
 from app.core.catalog.states import DocumentState
@@ -23,6 +24,8 @@ class History(Database):
                 "runs": _forget_runs(session, before),
                 "attempts": _forget_attempts(session, before),
                 "dropped_messages": _forget_drops(session, before),
+                "answers": _forget_answers(session, before),
+                "feedback": _forget_feedback(session, before),
             }
 
 
@@ -50,4 +53,14 @@ def _forget_attempts(session: Session, before: datetime) -> int:
 
 def _forget_drops(session: Session, before: datetime) -> int:
     gone = delete(StoredDrop).where(StoredDrop.last_at < before).returning(StoredDrop.reason)
+    return len(session.scalars(gone, execution_options={"synchronize_session": False}).all())
+
+
+def _forget_answers(session: Session, before: datetime) -> int:
+    gone = delete(StoredAnswer).where(StoredAnswer.created_at < before).returning(StoredAnswer.request_id)
+    return len(session.scalars(gone, execution_options={"synchronize_session": False}).all())
+
+
+def _forget_feedback(session: Session, before: datetime) -> int:
+    gone = delete(StoredFeedback).where(StoredFeedback.rated_at < before).returning(StoredFeedback.request_id)
     return len(session.scalars(gone, execution_options={"synchronize_session": False}).all())

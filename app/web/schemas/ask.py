@@ -1,12 +1,21 @@
 """`POST /ask`: what is asked and what is answered."""
 
+import math
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from app.web.schemas.ask_examples import ANSWER
 from app.web.schemas.labels import LabelList
+
+
+def _finite(score: float | None) -> float | None:
+    return score if score is not None and math.isfinite(score) else None
+
+
+Score = Annotated[float | None, BeforeValidator(_finite)]
+"""JSON has no NaN and no infinity: what is none of the other numbers is null."""
 
 
 class CacheMode(StrEnum):
@@ -61,6 +70,17 @@ class AskRequest(BaseModel):
         le=1,
         description="Share of the reused tokens to compute afresh, instead of the policy's; impact and hkvd have one.",
     )
+    conversation_id: str | None = Field(
+        None,
+        max_length=64,
+        description="The conversation that this question goes on with; new: begin one. Absent: it stands alone.",
+    )
+    resumable: bool = Field(
+        False,
+        description="Go on for `resume_seconds` without a reader, so that the stream can be resumed after a broken "
+        "connection. Otherwise closing the connection ends the generation.",
+    )
+    debug: bool = Field(False, description="Tell how the prompt was made and served; for admins.")
 
 
 class CitationOut(BaseModel):
@@ -74,7 +94,7 @@ class CitationOut(BaseModel):
     start: int = Field(description="First character of the quote in the document's text.")
     end: int = Field(description="Character after the quote.")
     quote: str = Field(description="The sentence, as it stands in the document.")
-    score: float | None = Field(description="Similarity of the chunk to the question.")
+    score: Score = Field(description="Nearness of the chunk to the question; null: no number.")
 
 
 class Usage(BaseModel):
@@ -114,6 +134,38 @@ class FusionOut(BaseModel):
     reason: str | None = Field(description="Why not, where it was not.")
 
 
+class PromptTokens(BaseModel):
+    """Tokens of the prompt by part."""
+
+    preamble: int = Field(description="System prompt and introduction.")
+    passages: int = Field(description="The chunks.")
+    numbers: int = Field(description="The numbers between the chunks.")
+    history: int = Field(description="Earlier turns of the conversation.")
+    question: int = Field(description="The question, and the chat template behind it.")
+
+
+class SegmentOut(BaseModel):
+    kind: str = Field(description="preamble, chunk, or text: the number before a chunk.")
+    start: int = Field(description="First token.")
+    end: int = Field(description="Token after the last.")
+    readings: list[str] = Field(description="The chunk KV that was looked for, best first.")
+    chunk_id: str | None = Field(description="The chunk, where it is one.")
+    tier: str | None = Field(description="Where its KV was found.")
+    reason: str | None = Field(description="Why it was not; null also where that is not known.")
+
+
+class DebugOut(BaseModel):
+    """How the prompt was made and served."""
+
+    prompt: PromptTokens
+    segments: list[SegmentOut] = Field(description="The fused context, in order.")
+    policy: str = Field(description="The policy in force.")
+    conditioned: bool = Field(description="Whether chunks have two readings.")
+    fingerprint: str = Field(description="The model's.")
+    cache_salt: str = Field(description="What keeps this request's prefix cache from others'.")
+    searched_with: str | None = Field(description="The earlier question that was searched beside this one.")
+
+
 class AnswerOut(BaseModel):
     """A finished answer."""
 
@@ -121,7 +173,7 @@ class AnswerOut(BaseModel):
 
     request_id: str = Field(description="Names this request in logs and reports.")
     answer: str = Field(description="The text; passages are marked like [1].")
-    status: Status = Field(description="How it ended; truncated: the answer hit max_tokens.")
+    status: Status = Field(description="How it ended; truncated: it hit max_tokens; stopped: by the asker.")
     citations: list[CitationOut] = Field(description="The passages the answer rests on.")
     usage: Usage
     timings: Timings
@@ -129,12 +181,15 @@ class AnswerOut(BaseModel):
     model: str = Field(description="The language model.")
     policy: str = Field(description="The policy in force.")
     fusion: FusionOut
+    conversation_id: str | None = Field(None, description="The conversation that it belongs to; null: none.")
+    debug: DebugOut | None = Field(None, description="Present where it was asked for.")
 
 
 class MetaEvent(BaseModel):
     request_id: str = Field(description="Names this request.")
     model: str = Field(description="The language model.")
     policy: str = Field(description="The policy in force.")
+    conversation_id: str | None = Field(None, description="The conversation that it belongs to; null: none.")
 
 
 class SourceOut(BaseModel):
@@ -144,7 +199,7 @@ class SourceOut(BaseModel):
     name: str = Field(description="The document's file name.")
     page: int | None = Field(description="Page of the chunk, where the document has pages.")
     chunk_id: str = Field(description="The chunk.")
-    score: float | None = Field(description="Similarity to the question.")
+    score: Score = Field(description="Nearness to the question; null: no number.")
     text: str = Field(description="The passage.")
 
 
@@ -155,6 +210,10 @@ class SourcesEvent(BaseModel):
 
 class DeltaEvent(BaseModel):
     text: str = Field(description="The next piece of the answer.")
+
+
+class StopOut(BaseModel):
+    request_id: str = Field(description="The answer that is being stopped; its stream ends with `done`.")
 
 
 EventName = Literal["meta", "sources", "delta", "done", "error"]

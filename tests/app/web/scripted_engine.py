@@ -24,9 +24,14 @@ WELL: list[Any] = [piece("Forty"), piece(" euros."), piece("", "stop"), usage(),
 
 
 class ScriptedEngine:
-    """`script` is what a completion sends, event by event; a callable in it is called in its turn (None: hang up)."""
+    """`script` is what a completion sends, event by event; a callable in it is called in its turn (None: hang up).
+
+    `running` completions are being sent now, `completions` were asked for.
+    """
 
     def __init__(self) -> None:
+        self._counting = threading.Lock()
+        self.running = 0
         self.behave()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -42,6 +47,10 @@ class ScriptedEngine:
         self.headers: list[Mapping[str, str]] = []
         self.left = threading.Event()
         self.max_model_tokens = 4096
+
+    def count(self, more: int) -> None:
+        with self._counting:
+            self.running += more
 
     @property
     def url(self) -> str:
@@ -136,10 +145,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.close_connection = True
+        self.engine.count(1)
         try:
             self._stream()
         except (BrokenPipeError, ConnectionResetError):
             self.engine.left.set()
+        finally:
+            self.engine.count(-1)
 
     def _stream(self) -> None:
         for event in self.engine.events():

@@ -7,7 +7,7 @@ import pytest
 
 from app.core.settings import Settings
 from app.web.admission import Admission, Overloaded, Refusal, retry_after_seconds
-from app.web.racing import ServiceStopping
+from app.web.live.errors import ServiceStopping
 
 
 def admission(at_once=1, waiting=2, waiting_seconds=600.0, **more):

@@ -8,9 +8,10 @@ import torch
 from scripted_engine import FINGERPRINT
 from web_harness import TENANT
 
+from app.core.access import Principal, Role
 from app.core.catalog import ReadingState
-from app.web.asked import CacheIncomplete, Preparing
 from app.web.lookups import Lookups
+from app.web.preparing import CacheIncomplete, Preparing
 from app.web.schemas.ask import AskRequest
 from generator.fusion_request import SegmentKind
 from generator.identity import chunk_identity
@@ -23,6 +24,7 @@ from kvstore.reasons import MissReason
 from workers.pieces import wanted_reading
 
 QUESTION = "How many days of annual leave does everybody have, and what is the travel meal allowance?"
+ASKER = Principal("key_1", "a key", TENANT, Role.READER, Role.READER.permissions)
 FIRST, LATER = (Reading.OPENING, Reading.CONDITIONED), (Reading.CONDITIONED,)
 
 
@@ -61,7 +63,7 @@ def store(web):
 
 
 def prepare(preparing, **fields):
-    return asyncio.run(preparing.prepare(AskRequest(question=QUESTION, **fields), TENANT))
+    return asyncio.run(preparing.prepare(AskRequest(question=QUESTION, **fields), ASKER))
 
 
 def readings(asked):

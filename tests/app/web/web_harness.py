@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,8 +34,11 @@ wait_until = partial(waiting.wait_until, seconds=DEADLINE_SECONDS)
 
 @dataclass
 class Event:
+    """`number` is the event's id; None where it has none."""
+
     name: str
     data: dict[str, Any]
+    number: int | None = None
 
 
 @dataclass
@@ -77,7 +81,8 @@ class Web:
         self.server.servers[0].get_loop().call_soon_threadsafe(function)
 
     def settle(self) -> None:
-        """Wait until the look-ups of the answers given so far are counted."""
+        """Wait until the answers begun so far have ended, are kept, and their look-ups are counted."""
+        wait_until(lambda: not self.live, "no answer is being made")
         drained = self.server.config.app.state.answering.close()
         asyncio.run_coroutine_threadsafe(drained, self.server.servers[0].get_loop()).result(DEADLINE_SECONDS)
 
@@ -85,11 +90,29 @@ class Web:
         return self.client.post("/ask", json={"question": question, **more})
 
     def stream(self, question: str, **more: Any) -> list[Event]:
+        with self.streaming(question, **more) as events:
+            return list(events)
+
+    @contextmanager
+    def streaming(self, question: str, **more: Any) -> Iterator[Iterator[Event]]:
+        """The events as they come; leaving the block closes the connection."""
         body = {"question": question, "stream": True, **more}
         with self.client.stream("POST", "/ask", json=body) as response:
             assert response.status_code == 200, response.read()
             assert response.headers["content-type"].startswith("text/event-stream")
-            return list(events_of(response))
+            yield events_of(response)
+
+    @contextmanager
+    def resuming(self, request_id: str, after: int = 0) -> Iterator[Iterator[Event]]:
+        headers = {"Last-Event-ID": str(after)}
+        with self.client.stream("GET", f"/ask/{request_id}/events", headers=headers) as response:
+            assert response.status_code == 200, response.read()
+            yield events_of(response)
+
+    @property
+    def live(self) -> int:
+        """How many answers are being made."""
+        return len(self.server.config.app.state.answering.live)
 
 
 def events_of(response: httpx.Response) -> Iterator[Event]:
@@ -100,6 +123,7 @@ def events_of(response: httpx.Response) -> Iterator[Event]:
             frame, buffer = buffer.split("\n\n", 1)
             lines = [line for line in frame.split("\n") if not line.startswith(":")]
             if lines:
-                name, data = lines
-                yield Event(name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
+                fields = dict(line.split(": ", 1) for line in lines)
+                number = int(fields["id"]) if "id" in fields else None
+                yield Event(fields["event"], json.loads(fields["data"]), number)
     assert not buffer

@@ -1,0 +1,153 @@
+"""Answers that other web processes are making, or have made, as far as they are written down in Redis."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from app.web.live.errors import AnswerLost, ResumeUnavailable
+from app.web.live.message import Message, Verb
+from app.web.live.shared import FIELD, TICK_SECONDS, Header, events_key, header_key, inbox_key, web_key
+from app.web.problems import problem_of
+from app.web.stream import IDLE_SECONDS, Frame, frame_of
+
+log = logging.getLogger(__name__)
+
+_LOOKS = 4
+_INBOX_SECONDS = 60
+_READING_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class _View:
+    """One look: events behind a number, the last of all, and whether the answer is still kept and its process alive."""
+
+    frames: list[Frame]
+    last: Frame | None
+    header: Header | None
+    alive: bool
+
+    @property
+    def readable(self) -> bool:
+        return self.header is not None and self.header.events
+
+
+class Elsewhere:
+    """Every method may raise RedisError or OSError, but for `follow`."""
+
+    def __init__(self, redis: Redis, resume_seconds: int) -> None:
+        self._redis = redis
+        self._resume_seconds = resume_seconds
+
+    async def header(self, request_id: str) -> Header | None:
+        """Looked for several times: the process that answers writes it a moment after it has begun."""
+        for look in range(_LOOKS):
+            if look:
+                await asyncio.sleep(TICK_SECONDS)
+            text = await self._redis.execute_command("GET", header_key(request_id))
+            if text is not None:
+                return Header.from_json(text)
+        return None
+
+    async def is_alive(self, web: str) -> bool:
+        return bool(await self._redis.execute_command("EXISTS", web_key(web)))
+
+    async def tell(self, web: str, message: Message) -> None:
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.execute_command("RPUSH", inbox_key(web), str(message))
+        pipeline.execute_command("EXPIRE", inbox_key(web), _INBOX_SECONDS)
+        await pipeline.execute()
+
+    async def last(self, request_id: str) -> Frame | None:
+        """The newest event that is written down."""
+        entries = await self._redis.execute_command(*_newest(request_id))
+        return next(reversed(_frames(entries, 0)), None)
+
+    async def follow(self, request_id: str, web: str, after: int) -> AsyncGenerator[Frame | None]:
+        """The events behind number `after`, to a terminal one; None where none came for a while.
+
+        A process that is gone leaves no terminal event: then it is an error, the same for whoever resumes. Where Redis
+        stops answering it is an error without a number, since the answer itself may go on.
+        """
+        heard = told = time.monotonic()
+        try:
+            while True:
+                view = await self._look(request_id, web, after)
+                for frame in view.frames:
+                    after = frame.number or after
+                    yield frame
+                    if frame.terminal:
+                        return
+                now = time.monotonic()
+                if view.frames:
+                    heard = now
+                    continue
+                if view.last is not None and view.last.terminal:
+                    return  # whoever asked for more than there is gets nothing
+                if not view.readable:
+                    raise _unreadable()
+                if not view.alive:
+                    await self._declare_lost(request_id, after + 1)
+                    continue
+                if now - told > _READING_SECONDS:
+                    told = now
+                    await self.tell(web, Message(Verb.READING, request_id))
+                if now - heard > IDLE_SECONDS:
+                    heard = now
+                    yield None
+                await asyncio.sleep(TICK_SECONDS)
+        except (RedisError, OSError, ResumeUnavailable) as error:
+            log.warning("answer %s cannot be followed: %s", request_id, error)
+            refusal = error if isinstance(error, ResumeUnavailable) else _unreadable()
+            yield frame_of(None, problem_of(refusal, request_id))
+
+    async def _look(self, request_id: str, web: str, after: int) -> _View:
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.execute_command("XRANGE", events_key(request_id), f"({after}-0", "+")
+        pipeline.execute_command(*_newest(request_id))
+        pipeline.execute_command("GET", header_key(request_id))
+        pipeline.execute_command("EXISTS", web_key(web))
+        entries, newest, header, alive = await pipeline.execute()
+        return _View(
+            frames=_frames(entries, after),
+            last=next(reversed(_frames(newest, 0)), None),
+            header=Header.from_json(header) if header else None,
+            alive=bool(alive),
+        )
+
+    async def _declare_lost(self, request_id: str, number: int) -> None:
+        """Write down the terminal event that its process owes, unless another reader has just done so."""
+        error = AnswerLost("The process that answered is gone; the answer is incomplete.", "Ask again.")
+        frame = frame_of(number, problem_of(error, request_id))
+        entry = json.dumps([(number, frame.name, frame.data)])
+        events = events_key(request_id)
+        try:
+            await self._redis.execute_command("XADD", events, f"{number}-0", FIELD, entry)
+        except ResponseError as error:
+            log.info("answer %s was declared lost before: %s", request_id, error)
+        for key in (events, header_key(request_id)):
+            await self._redis.execute_command("EXPIRE", key, self._resume_seconds)
+
+
+def _newest(request_id: str) -> tuple[str | int, ...]:
+    return "XREVRANGE", events_key(request_id), "+", "-", "COUNT", 1
+
+
+def _frames(entries: Any, after: int) -> list[Frame]:
+    """The events behind number `after` in a stream's entries."""
+    return [
+        Frame(number, name, data)
+        for _, fields in entries
+        for number, name, data in json.loads(fields[FIELD])
+        if number > after
+    ]
+
+
+def _unreadable() -> ResumeUnavailable:
+    return ResumeUnavailable("The answer's events cannot be read now.", "Try again in a moment, or ask again.")
