@@ -1,10 +1,10 @@
 """The API key of the command line: one that is set, or the one that `preread up` left in the state folder."""
 
 import os
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from app.core.loopback import is_loopback
 from app.core.settings import Settings
 
 NO_KEY_HINT = (
@@ -35,10 +35,3 @@ def write_operator_key(path: Path, token: str) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
