@@ -86,7 +86,7 @@ def test_readiness_tells_nobody_why_but_the_operators_admins(web, stranger, who)
     assert {part["message"] + part["hint"] for part in parts} == {""}
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "preread.example.org"])  # noqa: S104
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "preread.example.org"])
 def test_web_does_not_listen_for_strangers_while_nobody_is_known(tmp_path, host):
     settings = Settings(_env_file=None, state_dir=tmp_path, host=host)
     with pytest.raises(NobodyKnown) as refusal:
