@@ -40,6 +40,7 @@ def tend(context: WorkerContext, now: datetime) -> dict[str, Any]:
         "conversations_removed": lambda: context.catalog.forget_conversations(
             now - timedelta(days=context.settings.conversation_days)
         ),
+        "audit_removed": lambda: context.catalog.forget_audit(now - timedelta(days=context.settings.audit_days)),
         "database_bytes_freed": context.catalog.compact,
     }
     for name, step in steps.items():

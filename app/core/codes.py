@@ -54,6 +54,26 @@ class Code(StrEnum):
     ENGINE_UNAVAILABLE = "engine_unavailable", "The engine does not answer, or is still loading its model."
     ENGINE_FAILED = "engine_failed", "The engine broke off, or refused the request."
 
+    # Of who calls.
+    UNAUTHENTICATED = "unauthenticated", "No credentials came, or none that are good."
+    KEY_EXPIRED = "key_expired", "The API key was good, and has expired."
+    KEY_REVOKED = "key_revoked", "The API key was good, and was revoked."
+    SIGN_IN_FAILED = "sign_in_failed", "There is no such name, or it is not its password."
+    CSRF = "csrf", "Signed in by cookie, a browser may have been made to send this."
+    RATE_LIMITED = "rate_limited", "More requests a minute than the key may send."
+    TOO_MANY_AT_ONCE = "too_many_at_once", "More requests at once than the key may have open."
+    TOO_MANY_ATTEMPTS = "too_many_attempts", "Too many tries to sign in, by this name or from this address."
+    BAD_ACCESS_NAME = "bad_access_name", "No name that a key or user may have."
+    BAD_SCOPES = "bad_scopes", "Scopes that the role does not have."
+    WEAK_PASSWORD = "weak_password", "A password that is too short, or too long."
+    NOBODY_KNOWN = "nobody_known", "Nobody could sign in: web listens on loopback alone until there is a user or a key."
+    NO_API_KEY = "no_api_key", "The command line has no API key to send."
+    NO_INTERNAL_SECRET = "no_internal_secret", "Web and workers on several hosts need a secret of their own."
+    KEY_NOT_FOUND = "key_not_found", "There is no such API key."
+    USER_NOT_FOUND = "user_not_found", "There is no such user."
+    USER_EXISTS = "user_exists", "The name is taken."
+    LAST_ADMIN = "last_admin", "Nobody could administer the tenant afterwards."
+
     # Of documents and what is kept of them.
     DOCUMENT_NOT_FOUND = "document_not_found", "There is no such document."
     JOB_NOT_FOUND = "job_not_found", "There is no such job."

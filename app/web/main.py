@@ -8,7 +8,9 @@ from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
 
 from app.core.settings import Settings, get_settings
+from app.web.access.access import Access
 from app.web.access.guard import require_guards
+from app.web.access.known_body import KnownBody
 from app.web.access_log import AccessLog
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
@@ -22,6 +24,7 @@ from app.web.request_id import RequestIds
 from app.web.routes import (
     admin,
     ask,
+    audit,
     conversations,
     documents,
     feedback,
@@ -29,11 +32,14 @@ from app.web.routes import (
     health,
     internal,
     jobs,
+    keys,
     labels,
     metrics,
     openai,
+    session,
     status,
     syncs,
+    users,
 )
 from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
@@ -49,6 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         services = await run_in_threadpool(open_services, settings)
         app.state.services = services
+        app.state.access = Access(services)
         live = LiveAnswers(settings)
         app.state.answering = Answering(services, live)
         app.state.probing = Probing(part_checks(services), stopping=lambda: services.admission.stopping)
@@ -58,6 +65,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             app.state.probing.close()
             await live.close()
             await app.state.answering.close()
+            await app.state.access.close()
             await services.close()
             if traces is not None:
                 await run_in_threadpool(traces.close)
@@ -73,15 +81,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     install_problems(app)
     app.add_exception_handler(ClientLeft, to_nobody)
+    app.add_middleware(KnownBody)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
     if traces is not None:
         app.add_middleware(Tracing, traces=traces)
     app.add_middleware(AccessLog)
     app.add_middleware(RequestIds)  # the last is the outermost
-    for module in (ask, conversations, feedback, openai, documents, files, labels, syncs):
+    for module in (ask, conversations, feedback, openai, documents, files, labels, syncs, health, status):
         app.include_router(module.router)
-    for module in (health, status, admin, jobs, metrics, internal):
+    for module in (admin, jobs, metrics, session, keys, users, audit, internal):
         app.include_router(module.router)
     require_guards(app)
     add_pages(app)

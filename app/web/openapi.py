@@ -13,7 +13,16 @@ from app.core.catalog import DatabaseUnavailable, UnstorableText
 from app.core.codes import Code
 from app.core.errors import BadInput, PrereadError
 from app.core.request_context import REQUEST_ID_HEADER
-from app.web.access.guard import Forbidden, Needs, guards_of
+from app.web.access.errors import (
+    CsrfRefused,
+    Forbidden,
+    KeyExpired,
+    KeyRevoked,
+    RateLimited,
+    TooManyAtOnce,
+    Unauthenticated,
+)
+from app.web.access.guard import anyone, guards_of
 from app.web.http_errors import BodyTooLarge, MalformedBody, UnsupportedMediaType
 from app.web.openai.errors import OpenAIRoute, openai_code, openai_status
 from app.web.schemas.ask import DeltaEvent, MetaEvent, SourcesEvent
@@ -24,7 +33,16 @@ CODES = "x-codes"
 PROBLEM_TYPE = "application/problem+json"
 
 ANYWHERE: tuple[type[PrereadError], ...] = (PrereadError,)
-GUARDED: tuple[type[PrereadError], ...] = (Forbidden, DatabaseUnavailable)
+GUARDED: tuple[type[PrereadError], ...] = (
+    Unauthenticated,
+    KeyExpired,
+    KeyRevoked,
+    CsrfRefused,
+    Forbidden,
+    RateLimited,
+    TooManyAtOnce,
+    DatabaseUnavailable,
+)
 WITH_PARAMETERS: tuple[type[PrereadError], ...] = (BadInput, UnstorableText)
 WITH_BODY: tuple[type[PrereadError], ...] = (MalformedBody, UnsupportedMediaType, BodyTooLarge, *WITH_PARAMETERS)
 
@@ -103,7 +121,7 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
 def _common(operation: dict[str, Any], route: APIRoute) -> list[type[PrereadError]]:
     """What all routes of its kind may answer."""
     errors = [*ANYWHERE]
-    if any(isinstance(guard, Needs) for guard in guards_of(route)):
+    if anyone not in guards_of(route):
         errors += GUARDED
     if "requestBody" in operation:
         errors += WITH_BODY

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from app.core.access import Permission, Principal
 from app.core.codes import Code
-from app.core.errors import BadInput, Conflict, PrereadError
+from app.core.errors import BadInput, Conflict
 from app.core.ids import new_id
 from app.core.request_context import stage
+from app.web.access.errors import Forbidden
 from app.web.asked import Asked, Generation, Told
 from app.web.dialogue import Dialogue, begun, dialogue_of
 from app.web.lookups import Lookups
@@ -35,11 +36,6 @@ class ContradictoryCache(BadInput):
     code = Code.CONTRADICTORY_CACHE
 
 
-class DebugForbidden(PrereadError):
-    code = Code.FORBIDDEN
-    status = 403
-
-
 class Preparing:
     def __init__(self, services: Services, lookups: Lookups) -> None:
         self._services = services
@@ -48,7 +44,7 @@ class Preparing:
     async def prepare(self, ask: AskRequest, principal: Principal, told: Told | None = None) -> Asked:
         """Retrieve passages and assemble the prompt. `told`: the history, where it is not a conversation's.
 
-        Raises BadLabel, BadPolicy, ContradictoryCache, ConversationNotFound, DebugForbidden, QuestionTooLong,
+        Raises BadLabel, BadPolicy, ContradictoryCache, ConversationNotFound, Forbidden, QuestionTooLong,
         CacheIncomplete, EngineUnavailable.
         """
         return await self._services.asking.run(self._prepare, ask, principal, told, time.perf_counter())
@@ -57,7 +53,7 @@ class Preparing:
         catalog = self._services.catalog
         policy = _policy(ask, self._services.default_policy)
         if ask.debug and Permission.ADMIN not in principal.permissions:
-            raise DebugForbidden(f"{principal.name} may not see how answers are made.", "Ask without “debug”.")
+            raise Forbidden(f"{principal.name} may not see how answers are made.", "Ask without “debug”.")
         if told is None:
             dialogue = dialogue_of(catalog, principal, ask.conversation_id)
             told = Told(dialogue.history)

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 from app.core.logs import configure_logging
 from app.core.settings import Settings
+from app.web.access.strangers import require_somebody
 from app.web.draining import Draining
 from app.web.main import create_app
 from app.web.protocol import ProblemProtocol
@@ -67,8 +68,12 @@ def stop_streams(app: FastAPI) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM, then end the process; with status 3 when the services cannot be opened."""
+    """Serve until SIGINT or SIGTERM, then end the process; with status 3 when the services cannot be opened.
+
+    Raises NobodyKnown.
+    """
     configure_logging(settings)
+    require_somebody(settings)
     _allow_many_connections()
     server = WebServer(create_app(settings), settings)
     threading.Thread(target=_end_in_time, args=(server.draining,), name="overdue", daemon=True).start()

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from app.web.access.audit import Action, Audit
 from app.web.schemas.system import (
     CacheDocument,
     CacheReport,
@@ -24,6 +25,7 @@ class System:
         self._services = services
         self._catalog = services.catalog
         self._tenant = tenant
+        self._is_operators = tenant == services.settings.tenant
 
     def status(self) -> StatusOut:
         engine = self._engine_status()
@@ -43,7 +45,7 @@ class System:
             chunks_ready=counts.ready,
         )
 
-    def precompute(self, mode: PrecomputeMode, document_id: str | None) -> PrecomputeOut:
+    def precompute(self, mode: PrecomputeMode, document_id: str | None, audit: Audit) -> PrecomputeOut:
         """Raises DocumentNotFound."""
         if document_id is not None:
             self._catalog.get_document(self._tenant, document_id)
@@ -55,6 +57,7 @@ class System:
             waker=self._services.waker,
             lanes=self._services.settings.worker_processes,
         )
+        audit.note(Action.PRECOMPUTE, f"{document_id or 'every document'}, {mode}")
         return PrecomputeOut(documents=run.planned, run_id=run.id)
 
     def cache(self, limit: int, offset: int) -> CacheReport:
@@ -77,7 +80,7 @@ class System:
             ],
             kv_bytes=at_rest.bytes,
             compression_ratio=at_rest.compression_ratio,
-            tiers=[TierOut(**asdict(tier)) for tier in self._services.store.stats()],
+            tiers=[TierOut(**asdict(tier)) for tier in self._services.store.stats()] if self._is_operators else [],
             documents=[
                 CacheDocument(
                     document_id=row.document.id,

@@ -10,9 +10,13 @@ PrereadError
 ├── NotFound
 │   ├── DocumentNotFound     no such document for this tenant
 │   ├── ConversationNotFound no such conversation of this owner
-│   └── AnswerNotFound       no such answer of this owner
+│   ├── AnswerNotFound       no such answer of this owner
+│   ├── KeyNotFound          no such API key for this tenant
+│   └── UserNotFound         no such user for this tenant
 ├── Conflict
 │   ├── InvalidTransition    the document's state does not allow this step
+│   ├── UserExists           the name is taken
+│   ├── LastAdmin            nobody could administer the tenant afterwards
 │   ├── IdempotencyInProgress  the first request with the key is not done yet
 │   └── WorkRefused          the caller no longer works on this document: stop, write nothing more
 │       ├── DocumentGone         it is being deleted, or is deleted already
@@ -58,6 +62,22 @@ class ConversationNotFound(NotFound):
 
 class AnswerNotFound(NotFound):
     code = Code.ANSWER_NOT_FOUND
+
+
+class KeyNotFound(NotFound):
+    code = Code.KEY_NOT_FOUND
+
+
+class UserNotFound(NotFound):
+    code = Code.USER_NOT_FOUND
+
+
+class UserExists(Conflict):
+    code = Code.USER_EXISTS
+
+
+class LastAdmin(Conflict):
+    code = Code.LAST_ADMIN
 
 
 class InvalidTransition(Conflict):

@@ -2,7 +2,7 @@ from fastapi import APIRouter
 
 from app.core.catalog import DocumentNotFound
 from app.web.access.guard import ADMIN, WRITE
-from app.web.deps import Limit, Offset, SystemDep
+from app.web.deps import AuditDep, Limit, Offset, SystemDep
 from app.web.openapi import problems
 from app.web.schemas.system import CacheReport, PrecomputeOut, PrecomputeRequest
 
@@ -17,12 +17,12 @@ router = APIRouter(tags=["admin"])
     status_code=202,
     responses=problems(DocumentNotFound),
 )
-def precompute(wanted: PrecomputeRequest, system: SystemDep) -> PrecomputeOut:
+def precompute(wanted: PrecomputeRequest, system: SystemDep, audit: AuditDep) -> PrecomputeOut:
     """Opens a run, which takes the place of one that is open, for workers to do.
 
     `GET /admin/runs/{run_id}` tells how far it is.
     """
-    return system.precompute(wanted.mode, wanted.document_id)
+    return system.precompute(wanted.mode, wanted.document_id, audit)
 
 
 @router.get(

@@ -20,4 +20,4 @@ _EXAMPLE = 'preread_documents{tenant="default",state="preread"} 3.0\n'
     responses={200: {"content": {"text/plain": {"example": _EXAMPLE}}}},
 )
 def metrics(services: ServicesDep, principal: PrincipalDep) -> Response:
-    return Response(exposition(services, principal.tenant), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    return Response(exposition(services, principal), media_type=CONTENT_TYPE_PLAIN_0_0_4)

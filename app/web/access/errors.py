@@ -1,0 +1,94 @@
+"""Why a request is turned away.
+
+PrereadError
+├── TurnedAway              401  with WWW-Authenticate
+│   ├── Unauthenticated          no credentials, or none that are good
+│   ├── KeyExpired               the key was good
+│   ├── KeyRevoked               the key was good
+│   └── SignInFailed             no such name, or not its password
+├── Forbidden               403  whoever it is may not do this
+├── CsrfRefused             403  a browser may have been made to send it
+├── TooMany                 429  with Retry-After
+│   ├── RateLimited              more requests a minute than the key may send
+│   ├── TooManyAtOnce            more requests at once than the key may have open
+│   └── TooManyAttempts          more tries to sign in
+└── BadInput
+    ├── BadName                  no name that a key or user may have
+    ├── BadScopes                the role does not have them
+    └── WeakPassword             too short, or too long
+"""
+
+from collections.abc import Mapping
+
+from app.core.codes import Code
+from app.core.errors import BadInput, PrereadError
+
+
+class TurnedAway(PrereadError):
+    code = Code.UNAUTHENTICATED
+    status = 401
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"WWW-Authenticate": "Bearer"}
+
+
+class Unauthenticated(TurnedAway):
+    code = Code.UNAUTHENTICATED
+
+
+class KeyExpired(TurnedAway):
+    code = Code.KEY_EXPIRED
+
+
+class KeyRevoked(TurnedAway):
+    code = Code.KEY_REVOKED
+
+
+class SignInFailed(TurnedAway):
+    code = Code.SIGN_IN_FAILED
+
+
+class Forbidden(PrereadError):
+    code = Code.FORBIDDEN
+    status = 403
+
+
+class CsrfRefused(PrereadError):
+    code = Code.CSRF
+    status = 403
+
+
+class TooMany(PrereadError):
+    """`retry_after_seconds`: when it is worth trying again."""
+
+    code = Code.RATE_LIMITED
+    status = 429
+
+    def __init__(self, message: str, hint: str, retry_after_seconds: int) -> None:
+        super().__init__(message, hint)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class RateLimited(TooMany):
+    code = Code.RATE_LIMITED
+
+
+class TooManyAtOnce(TooMany):
+    code = Code.TOO_MANY_AT_ONCE
+
+
+class TooManyAttempts(TooMany):
+    code = Code.TOO_MANY_ATTEMPTS
+
+
+class BadName(BadInput):
+    code = Code.BAD_ACCESS_NAME
+
+
+class BadScopes(BadInput):
+    code = Code.BAD_SCOPES
+
+
+class WeakPassword(BadInput):
+    code = Code.WEAK_PASSWORD
