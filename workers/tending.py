@@ -34,6 +34,7 @@ def tend(context: WorkerContext, now: datetime) -> dict[str, Any]:
         "tiers": lambda: hold_to_limits(context),
         "rollup_rows_merged": lambda: coarsen(context, now),
         "history_removed": lambda: context.catalog.forget_history(now - timedelta(days=context.settings.history_days)),
+        "audit_removed": lambda: context.catalog.forget_audit(now - timedelta(days=context.settings.audit_days)),
         "database_bytes_freed": context.catalog.compact,
     }
     for name, step in steps.items():

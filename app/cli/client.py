@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 import httpx
 
-from app.cli.errors import NotRunning, Refused
+from app.cli.errors import NoApiKey, NotRunning, Refused
+from app.cli.operator_key import NO_KEY_HINT, command_line_key
 from app.cli.sse import ServerEvent, events
+from app.core.errors import PrereadError
 from app.core.settings import Settings
 from app.web.schemas.ask import AnswerOut
 from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, DocumentVectors
@@ -23,15 +25,18 @@ _URLS_AT_ONCE = 10  # so that one request does not last as long as many slow hos
 
 
 class ApiClient:
-    """Every call raises NotRunning when nothing answers and Refused when web answers with a problem."""
+    """Every call raises NotRunning when nothing answers, Refused when web answers with a problem, and NoApiKey where
+    there is no key to send."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, api_key: str = "") -> None:
         self.url = url
-        self._http = httpx.Client(base_url=url, timeout=_TIMEOUT, trust_env=False)
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._has_key = bool(api_key)
+        self._http = httpx.Client(base_url=url, timeout=_TIMEOUT, trust_env=False, headers=headers)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "ApiClient":
-        return cls(settings.effective_web_url)
+        return cls(settings.effective_web_url, command_line_key(settings))
 
     def close(self) -> None:
         self._http.close()
@@ -96,7 +101,7 @@ class ApiClient:
             with self._http.stream("POST", "/ask", json={**body, "stream": True}) as response:
                 if response.is_error:
                     response.read()
-                    raise _refusal(response)
+                    raise self._refusal(response)
                 for event in events(response.iter_lines()):
                     if event.name == "error":
                         raise _refusal_of(event.data)
@@ -147,13 +152,18 @@ class ApiClient:
         response = self._send("GET", "/readyz")
         if response.status_code == httpx.codes.SERVICE_UNAVAILABLE or response.is_success:
             return Readiness.model_validate(response.json())
-        raise _refusal(response)
+        raise self._refusal(response)
 
     def _call(self, method: str, path: str, **options: Any) -> Any:
         response = self._send(method, path, **options)
         if response.is_error:
-            raise _refusal(response)
+            raise self._refusal(response)
         return response.json() if response.content else None
+
+    def _refusal(self, response: httpx.Response) -> PrereadError:
+        if response.status_code == httpx.codes.UNAUTHORIZED and not self._has_key:
+            return NoApiKey(f"{self.url} wants an API key.", NO_KEY_HINT)
+        return _refusal(response)
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:

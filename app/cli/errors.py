@@ -9,6 +9,7 @@ PrereadError
 │   ├── PortTaken           something else listens on one of our ports
 │   ├── MemoryShort         the model would not fit
 │   ├── ProgramMissing      a program that Preread starts is not installed
+│   ├── NoApiKey            web wants an API key, and there is none here
 │   ├── UnusableFolder      a folder cannot be written to, or belongs to someone else
 │   └── ProcessFailed       a process died while starting, or again and again, or never became ready
 ├── BadInput
@@ -37,6 +38,10 @@ class MemoryShort(SetupError):
 
 class ProgramMissing(SetupError):
     code = "program_missing"
+
+
+class NoApiKey(SetupError):
+    code = "no_api_key"
 
 
 class UnusableFolder(SetupError):

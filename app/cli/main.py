@@ -16,12 +16,14 @@ from app.cli.demo import demo
 from app.cli.doctor import doctor
 from app.cli.engine import engine
 from app.cli.jobs import jobs
+from app.cli.key import key
 from app.cli.ls import ls
 from app.cli.precompute import precompute
 from app.cli.rm import rm
 from app.cli.status import status
 from app.cli.sync import sync
 from app.cli.up import up
+from app.cli.user import user
 from app.cli.verify import verify
 from app.cli.web import web
 from app.cli.worker import worker
@@ -36,6 +38,8 @@ cli = typer.Typer(
 
 for command in (up, add, ls, rm, sync, ask, precompute, jobs, status, doctor, verify, calibrate, demo):
     cli.command()(command)
+cli.add_typer(key, name="key")
+cli.add_typer(user, name="user")
 cli.command(context_settings=PASS_ON)(bench)
 for process in (engine, web, worker, beat):
     cli.command(rich_help_panel="Processes (`preread up` starts them; for running them one by one)")(process)

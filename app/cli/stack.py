@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 
+from app.cli.first_run import provide_access
 from app.cli.memory import available_bytes, judge_memory, memory_need
 from app.cli.ports import require_port
 from app.cli.processes import ProcessSpec
@@ -79,8 +80,14 @@ def embedded_stages(settings: Settings) -> Sequence[Stage]:
 
 
 def migrate(settings: Settings) -> None:
+    """Make the database, or bring it up to date, and see that somebody may use it."""
     settings.state_dir.mkdir(parents=True, exist_ok=True)
-    Catalog(settings.effective_database_url).migrate()
+    catalog = Catalog(settings.effective_database_url)
+    try:
+        catalog.migrate()
+        provide_access(settings, catalog)
+    finally:
+        catalog.close()
 
 
 @cache

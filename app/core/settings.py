@@ -17,6 +17,7 @@ from app.core.sync_folders import sync_folders_from
 
 PACKAGED_MODEL = "smollm2-135m-instruct"
 PACKAGED_EMBEDDING_MODEL = "all-minilm-l6-v2"
+TENANT_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
 TENANT_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
@@ -72,6 +73,31 @@ class Settings(BaseSettings):
     internal_secret: SecretStr = Field(
         SecretStr(""), description="Shared by web and workers for internal routes; embedded mode makes one at start."
     )
+    public_url: str = Field(
+        "",
+        pattern=r"^(https?://[^/?#\s]+)?$",
+        description="Address of web as users see it, such as https://preread.example.org; with https, cookies are sent "
+        "over https alone.",
+    )
+    api_key: SecretStr = Field(
+        SecretStr(""),
+        description="API key that the command line sends to web; empty: the one in `state_dir`, which `preread up` "
+        "makes, where web is on this machine.",
+    )
+    session_hours: float = Field(12, gt=0, le=8760, description="Longest that somebody stays signed in on the pages.")
+    session_idle_minutes: float = Field(
+        120, ge=5, le=525_600, description="Pause after which somebody who signed in has to do so again."
+    )
+    key_requests_per_minute: int = Field(
+        0, ge=0, description="Most requests a minute of each API key that has no limit of its own; 0: no limit."
+    )
+    key_concurrent_requests: int = Field(
+        0,
+        ge=0,
+        description="Most requests at once, open streams included, of each API key that has no limit of its own; "
+        "0: no limit.",
+    )
+    audit_days: int = Field(400, ge=1, description="How long entries of the audit log are kept.")
 
     oidc_issuer: str = Field(
         "",
@@ -382,6 +408,11 @@ class Settings(BaseSettings):
     @property
     def files_dir(self) -> Path:
         return self.state_dir / "files"
+
+    @property
+    def operator_key_file(self) -> Path:
+        """Where `preread up` leaves an API key for the command line."""
+        return self.state_dir / "operator.key"
 
     @property
     def log_dir(self) -> Path:

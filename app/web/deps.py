@@ -1,6 +1,7 @@
 """What routes ask for."""
 
 import hmac
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import Depends, Header, Query
@@ -8,8 +9,14 @@ from fastapi import Path as PathParam
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from app.core.access import Principal, Role
+from app.core.access import Principal
 from app.core.catalog import DocumentFilter, DocumentState
+from app.web.access.access import Access
+from app.web.access.audit import Audit
+from app.web.access.errors import TurnedAway
+from app.web.access.key_admin import KeyAdmin
+from app.web.access.signing_in import SigningIn
+from app.web.access.user_admin import UserAdmin
 from app.web.answering import Answering
 from app.web.jobs import Jobs
 from app.web.library import Library
@@ -28,12 +35,41 @@ def get_services(connection: HTTPConnection) -> Services:
 ServicesDep = Annotated[Services, Depends(get_services)]
 
 
-def get_principal(services: ServicesDep) -> Principal:
-    """Whoever reaches this process: it listens on loopback where nothing else is set."""
-    return Principal("operator", "operator", services.settings.tenant, Role.ADMIN, Role.ADMIN.permissions)
+def get_access(connection: HTTPConnection) -> Access:
+    access: Access = connection.app.state.access
+    return access
+
+
+AccessDep = Annotated[Access, Depends(get_access)]
+
+
+async def get_principal(connection: HTTPConnection, access: AccessDep) -> AsyncIterator[Principal]:
+    """Whoever sends the request, within their limits until the answer has ended.
+
+    Raises Unauthenticated, KeyExpired, KeyRevoked, CsrfRefused, RateLimited, TooManyAtOnce.
+    """
+    principal = await access.gatekeeper.principal(connection)
+    async with access.limits.held(principal):
+        yield principal
+
+
+async def get_known(connection: HTTPConnection, access: AccessDep) -> Principal | None:
+    """Whoever sends a request that strangers may send too; it counts towards no limit."""
+    try:
+        return await access.gatekeeper.principal(connection)
+    except TurnedAway:
+        return None
 
 
 PrincipalDep = Annotated[Principal, Depends(get_principal)]
+KnownDep = Annotated[Principal | None, Depends(get_known)]
+
+
+def get_audit(services: ServicesDep, principal: PrincipalDep, connection: HTTPConnection) -> Audit:
+    return Audit.of(services.catalog, principal, connection)
+
+
+AuditDep = Annotated[Audit, Depends(get_audit)]
 
 
 def get_answering(connection: HTTPConnection) -> Answering:
@@ -41,24 +77,36 @@ def get_answering(connection: HTTPConnection) -> Answering:
     return answering
 
 
-def get_library(services: ServicesDep, principal: PrincipalDep) -> Library:
-    return Library(services, principal.tenant)
+def get_library(services: ServicesDep, audit: AuditDep) -> Library:
+    return Library(services, audit.tenant, audit)
 
 
-def get_url_list(services: ServicesDep, principal: PrincipalDep) -> UrlList:
-    return UrlList(services, principal.tenant)
+def get_url_list(services: ServicesDep, audit: AuditDep) -> UrlList:
+    return UrlList(services, audit.tenant, audit)
 
 
-def get_syncs(services: ServicesDep, principal: PrincipalDep) -> Syncs:
-    return Syncs(services, principal.tenant)
+def get_syncs(services: ServicesDep, audit: AuditDep) -> Syncs:
+    return Syncs(services, audit.tenant, audit)
 
 
 def get_system(services: ServicesDep, principal: PrincipalDep) -> System:
     return System(services, principal.tenant)
 
 
-def get_jobs(services: ServicesDep, principal: PrincipalDep) -> Jobs:
-    return Jobs(services, principal.tenant)
+def get_jobs(services: ServicesDep, principal: PrincipalDep, audit: AuditDep) -> Jobs:
+    return Jobs(services, principal.tenant, audit, in_full=principal.runs(services.settings.tenant))
+
+
+def get_signing_in(services: ServicesDep, access: AccessDep) -> SigningIn:
+    return SigningIn(services, access)
+
+
+def get_key_admin(services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep) -> KeyAdmin:
+    return KeyAdmin(services, principal, audit, access)
+
+
+def get_user_admin(services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep) -> UserAdmin:
+    return UserAdmin(services, principal, audit, access)
 
 
 def get_document_filter(
@@ -81,10 +129,13 @@ def require_internal_secret(
 
 AnsweringDep = Annotated[Answering, Depends(get_answering)]
 JobsDep = Annotated[Jobs, Depends(get_jobs)]
+KeyAdminDep = Annotated[KeyAdmin, Depends(get_key_admin)]
 LibraryDep = Annotated[Library, Depends(get_library)]
+SigningInDep = Annotated[SigningIn, Depends(get_signing_in)]
 SyncsDep = Annotated[Syncs, Depends(get_syncs)]
 SystemDep = Annotated[System, Depends(get_system)]
 UrlListDep = Annotated[UrlList, Depends(get_url_list)]
+UserAdminDep = Annotated[UserAdmin, Depends(get_user_admin)]
 DocumentId = Annotated[str, PathParam(max_length=100, description="The document.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="Most entries in one page.")]
 Offset = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from app.core.catalog import Job, JobState, Run
 from app.core.errors import NotFound
+from app.web.access.audit import Action, Audit
 from app.web.schemas.jobs import JobOut, JobPageOut, RunOut, RunPageOut
 from app.web.services import Services
 
@@ -17,10 +18,13 @@ class RunNotFound(NotFound):
 
 
 class Jobs:
-    def __init__(self, services: Services, tenant: str) -> None:
+    def __init__(self, services: Services, tenant: str, audit: Audit, *, in_full: bool) -> None:
+        """`in_full`: for who runs the machine; messages that cannot be read tell no tenant."""
         self._catalog = services.catalog
         self._waker = services.waker
         self._tenant = tenant
+        self._audit = audit
+        self._in_full = in_full
 
     def page(self, state: JobState | None, limit: int, offset: int) -> JobPageOut:
         page = self._catalog.jobs(self._tenant, state, limit, offset)
@@ -28,7 +32,7 @@ class Jobs:
             items=[_job_out(job) for job in page.items],
             total=page.total,
             counts={str(each): count for each, count in self._catalog.job_counts(self._tenant).items()},
-            dropped=self._catalog.dropped_messages(),
+            dropped=self._catalog.dropped_messages() if self._in_full else {},
         )
 
     def retry(self, job_id: str) -> JobOut:
@@ -43,11 +47,13 @@ class Jobs:
             self._waker.wake_preread(job.document_id)
         else:
             self._waker.wake_ingest(job.document_id)
+        self._audit.note(Action.JOB_RETRY, job.id)
         return _job_out(self._catalog.job_of(self._tenant, job.document_id) or job)
 
     def purge(self, job_id: str) -> None:
         """Take a dead job off the list. Raises JobNotFound, and InvalidTransition for one that is not dead."""
         self._catalog.purge_job(self._tenant, self._job(job_id).document_id)
+        self._audit.note(Action.JOB_PURGE, job_id)
 
     def runs(self, limit: int, offset: int) -> RunPageOut:
         # One more on either side: hit rates are those between two runs.

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import BinaryIO
 
 from app.core.catalog import DocumentFilter, DocumentNotFound, DocumentRow, DocumentState, LabelKind
+from app.web.access.audit import Action, Audit
 from app.web.schemas.documents import DocumentAdded, DocumentOut, DocumentPage, FailureOut
 from app.web.schemas.labels import LabelOut, LabelsIn
 from app.web.services import Services
@@ -14,10 +15,11 @@ from workers.labelling import tell_index
 
 
 class Library:
-    def __init__(self, services: Services, tenant: str) -> None:
+    def __init__(self, services: Services, tenant: str, audit: Audit) -> None:
         self._services = services
         self._catalog = services.catalog
         self._tenant = tenant
+        self._audit = audit
 
     def add(
         self,
@@ -35,6 +37,7 @@ class Library:
         adding = Adding(self._catalog, services.files, services.waker, self._tenant, settings.max_upload_bytes)
         document, created = adding.add(name, source, collections, tags, media_type)
         tell_index(self._catalog, services.index, document.id)
+        self._audit.note(Action.DOCUMENT_ADD, f"{document.id} {name}{'' if created else ' (known)'}")
         return DocumentAdded(document=self.get(document.id), created=created)
 
     def page(self, limit: int, offset: int, chosen: DocumentFilter, after: str | None) -> DocumentPage:
@@ -49,6 +52,7 @@ class Library:
         """The index knows of it when this returns, or as soon as it answers. Raises DocumentNotFound, TooManyLabels."""
         self._catalog.set_labels(self._tenant, document_id, labels.collections, labels.tags)
         tell_index(self._catalog, self._services.index, document_id)
+        self._audit.note(Action.DOCUMENT_LABEL, document_id)
         return self.get(document_id)
 
     def labels(self, kind: LabelKind) -> list[LabelOut]:
@@ -79,6 +83,7 @@ class Library:
         finished = delete_document(
             self._tenant, document_id, catalog=self._catalog, purge=self._services.purge, now=datetime.now(UTC)
         )
+        self._audit.note(Action.DOCUMENT_DELETE, document_id)
         if not finished:
             self._services.waker.wake_delete(document_id)
 
@@ -87,6 +92,7 @@ class Library:
         self.get(document_id)
         self._catalog.retry(document_id)
         self._services.waker.wake_ingest(document_id)
+        self._audit.note(Action.DOCUMENT_RETRY, document_id)
         return self.get(document_id)
 
 

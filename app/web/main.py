@@ -8,11 +8,29 @@ from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
 
 from app.core.settings import Settings, get_settings
+from app.web.access.access import Access
 from app.web.access.guard import require_guards
+from app.web.access.known_body import KnownBody
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
 from app.web.problems import install_problems
-from app.web.routes import admin, ask, documents, files, health, internal, jobs, labels, metrics, status, syncs
+from app.web.routes import (
+    admin,
+    ask,
+    audit,
+    documents,
+    files,
+    health,
+    internal,
+    jobs,
+    keys,
+    labels,
+    metrics,
+    session,
+    status,
+    syncs,
+    users,
+)
 from app.web.routes.pages import PageHeaders, add_pages
 from app.web.services import open_services
 
@@ -25,11 +43,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         services = await run_in_threadpool(open_services, settings)
         app.state.services = services
+        app.state.access = Access(services)
         app.state.answering = Answering(services)
         try:
             yield
         finally:
             await app.state.answering.close()
+            await app.state.access.close()
             await services.close()
 
     app = FastAPI(
@@ -41,9 +61,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
     )
     install_problems(app)
+    app.add_middleware(KnownBody)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
-    for module in (ask, documents, files, labels, syncs, health, status, admin, jobs, metrics, internal):
+    asking = (ask, documents, files, labels, syncs, health, status)
+    for module in (*asking, admin, jobs, metrics, session, keys, users, audit, internal):
         app.include_router(module.router)
     require_guards(app)
     add_pages(app)

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Metric, ProcessCollector, gener
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from app.core.access import Principal
 from app.core.catalog import DocumentState, LookupCount, ReadingState
 from app.web.job_metrics import drop_metrics, job_metrics, reindex_metrics, run_metrics
 from app.web.services import Services
@@ -17,21 +18,27 @@ from kvstore.decoded import DecodedChunks
 from kvstore.reasons import MissReason
 
 
-def exposition(services: Services, tenant: str) -> bytes:
-    """All metrics in Prometheus' text format 0.0.4. Blocking. Raises DatabaseUnavailable."""
+def exposition(services: Services, principal: Principal) -> bytes:
+    """Metrics in Prometheus' text format 0.0.4: the tenant's, and for who runs the machine, its own too.
+
+    Blocking. Raises DatabaseUnavailable.
+    """
     registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
-    registry.register(ServiceCollector(services, tenant))
+    in_full = principal.tenant == services.settings.tenant
+    if in_full:
+        ProcessCollector(registry=registry)
+    registry.register(ServiceCollector(services, principal.tenant, in_full=in_full))
     return generate_latest(registry)
 
 
 class ServiceCollector(Collector):
-    """One tenant's counters and stock; tiers and machine are as they are, whoever uses them."""
+    """One tenant's counters and stock; `in_full`, tiers, queue and machine too, whoever uses them."""
 
-    def __init__(self, services: Services, tenant: str) -> None:
+    def __init__(self, services: Services, tenant: str, *, in_full: bool = True) -> None:
         self._services = services
         self._catalog = services.catalog
         self._tenant = tenant
+        self._in_full = in_full
         self._tiers = [tier.name for tier in services.store.tiers]
 
     def describe(self) -> list[Metric]:
@@ -43,8 +50,12 @@ class ServiceCollector(Collector):
         yield from self._at_rest()
         yield from self._states()
         yield from job_metrics(self._catalog, self._tenant)
-        yield from drop_metrics(self._catalog)
         yield from run_metrics(self._catalog, self._tenant)
+        if self._in_full:
+            yield from self._machine_wide()
+
+    def _machine_wide(self) -> Iterator[Metric]:
+        yield from drop_metrics(self._catalog)
         yield from reindex_metrics(self._services.reindexing)
         yield from self._tier_gauges()
         yield from _machine()

@@ -15,7 +15,7 @@ from app.web.schemas.problem import Problem
 
 log = logging.getLogger(__name__)
 
-_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+_CODES = {401: "unauthenticated", 403: "forbidden", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
 class ProblemResponse(JSONResponse):
@@ -64,7 +64,7 @@ async def _on_error(request: Request, error: Exception) -> ProblemResponse:
     problem = problem_of(error, request.url.path)
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.warning("%s %s: %s", request.method, request.url.path, error)
-    return respond(problem)
+    return respond(problem, getattr(error, "headers", None))
 
 
 async def _on_http_exception(request: Request, error: Exception) -> ProblemResponse:

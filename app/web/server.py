@@ -6,6 +6,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.core.settings import Settings
+from app.web.access.strangers import require_somebody
 from app.web.main import create_app
 
 _GRACE_SECONDS = 10
@@ -40,7 +41,11 @@ def stop_streams(app: FastAPI) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM. Exits with status 3 when the services cannot be opened."""
+    """Serve until SIGINT or SIGTERM. Exits with status 3 when the services cannot be opened.
+
+    Raises NobodyKnown.
+    """
+    require_somebody(settings)
     server = WebServer(create_app(settings), settings)
     server.run()
     if not server.started:

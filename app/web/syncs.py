@@ -3,6 +3,7 @@
 from app.core.catalog import Sync
 from app.core.errors import NotFound
 from app.core.sync_folders import sync_folders_from
+from app.web.access.audit import Action, Audit
 from app.web.schemas.syncs import SyncIn, SyncListOut, SyncOut, SyncReportOut
 from app.web.services import Services
 
@@ -16,11 +17,14 @@ class SyncNotFound(NotFound):
 
 
 class Syncs:
-    def __init__(self, services: Services, tenant: str) -> None:
+    def __init__(self, services: Services, tenant: str, audit: Audit) -> None:
         self._catalog = services.catalog
         self._waker = services.waker
         self._tenant = tenant
-        self._folders = list(sync_folders_from(services.settings.sync_folders))
+        self._audit = audit
+        # Folders are of the machine, and its operator's.
+        own = tenant == services.settings.tenant
+        self._folders = list(sync_folders_from(services.settings.sync_folders)) if own else []
 
     def start(self, wanted: SyncIn) -> SyncListOut:
         """Have a worker do it. Raises SyncFolderNotFound."""
@@ -34,6 +38,7 @@ class Syncs:
             self._catalog.want_sync(self._tenant, folder, dry_run=wanted.dry_run, remove_many=wanted.remove_many)
             for folder in folders
         ]
+        self._audit.note(Action.SYNC, f"{', '.join(folders)}{' (dry run)' if wanted.dry_run else ''}")
         self._waker.wake_sync()
         return SyncListOut(items=[_sync_out(sync) for sync in begun], folders=self._folders)
 

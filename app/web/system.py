@@ -7,6 +7,7 @@ from dataclasses import asdict
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.core.errors import PrereadError, Unavailable
+from app.web.access.audit import Action, Audit
 from app.web.schemas.system import (
     CacheDocument,
     CacheReport,
@@ -36,8 +37,10 @@ class System:
         self._services = services
         self._catalog = services.catalog
         self._tenant = tenant
+        self._is_operators = tenant == services.settings.tenant
 
-    def readiness(self) -> Readiness:
+    def readiness(self, *, in_full: bool = True) -> Readiness:
+        """Not in full: without what the parts say of themselves, which is for who runs the machine."""
         parts = [
             _part("database", self._check_database),
             _part("queue", self._check_queue),
@@ -46,7 +49,8 @@ class System:
             _part("worker", self._check_worker),
             *self._kv_parts(),
         ]
-        return Readiness(ready=all(part.ok or not part.required for part in parts), parts=parts)
+        told = parts if in_full else [part.model_copy(update={"message": "", "hint": ""}) for part in parts]
+        return Readiness(ready=all(part.ok or not part.required for part in parts), parts=told)
 
     def status(self) -> StatusOut:
         engine = self._engine_status()
@@ -66,7 +70,7 @@ class System:
             chunks_ready=counts.ready,
         )
 
-    def precompute(self, mode: PrecomputeMode, document_id: str | None) -> PrecomputeOut:
+    def precompute(self, mode: PrecomputeMode, document_id: str | None, audit: Audit) -> PrecomputeOut:
         """Raises DocumentNotFound."""
         if document_id is not None:
             self._catalog.get_document(self._tenant, document_id)
@@ -78,6 +82,7 @@ class System:
             waker=self._services.waker,
             lanes=self._services.settings.worker_processes,
         )
+        audit.note(Action.PRECOMPUTE, f"{document_id or 'every document'}, {mode}")
         return PrecomputeOut(documents=run.planned, run_id=run.id)
 
     def cache(self, limit: int, offset: int) -> CacheReport:
@@ -100,7 +105,7 @@ class System:
             ],
             kv_bytes=at_rest.bytes,
             compression_ratio=at_rest.compression_ratio,
-            tiers=[TierOut(**asdict(tier)) for tier in self._services.store.stats()],
+            tiers=[TierOut(**asdict(tier)) for tier in self._services.store.stats()] if self._is_operators else [],
             documents=[
                 CacheDocument(
                     document_id=row.document.id,

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from app.core.catalog import LabelKind, labels_from
+from app.web.access.audit import Audit
 from app.web.fetching.allowed import AllowedHosts
 from app.web.fetching.fetch import Fetcher
 from app.web.library import Library
@@ -19,9 +20,9 @@ _LONGEST_MEDIA_TYPE = 100
 
 
 class UrlList:
-    def __init__(self, services: Services, tenant: str, fetcher: Fetcher | None = None) -> None:
+    def __init__(self, services: Services, tenant: str, audit: Audit, fetcher: Fetcher | None = None) -> None:
         settings = services.settings
-        self._library = Library(services, tenant)
+        self._library = Library(services, tenant, audit)
         self._fetcher = fetcher or Fetcher(
             AllowedHosts(settings.url_hosts), settings.url_seconds, settings.max_upload_bytes
         )

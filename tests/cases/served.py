@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from credentials import admin_headers
 from fastapi.testclient import TestClient
 from scripted_engine import ScriptedEngine
 from sqlalchemy import func, select
@@ -133,6 +134,7 @@ def served(state_dir: Path, engine: ScriptedEngine, **settings: Any) -> Iterator
     app = create_app(Settings(_env_file=None, state_dir=state_dir, engine_url=engine.url, **settings))
     with TestClient(app) as client:
         services = app.state.services
+        client.headers.update(admin_headers(services.catalog, services.settings.tenant))
         yield Served(client, services, engine, StagingEngine(services.settings.effective_staging_dir))
 
 

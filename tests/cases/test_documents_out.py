@@ -246,7 +246,7 @@ class TestUploadsThatFail:
 
 def lenient(served):
     """A client that gets the answer that a server gives to an unexpected error."""
-    return TestClient(served.client.app, raise_server_exceptions=False)
+    return TestClient(served.client.app, raise_server_exceptions=False, headers=dict(served.client.headers))
 
 
 class TestUpdated:

@@ -49,11 +49,11 @@ class ChaosRun:
         self._pages = pages
         self._say = say
         self._draw = Random(seed)
-        self._http = httpx.Client(base_url=stack.url, timeout=60, trust_env=False)
+        self._http = httpx.Client(base_url=stack.url, timeout=60, trust_env=False, headers=stack.headers)
         self._state = StackState(stack.settings, self._http)
         self._shelf = Shelf()
-        self._librarian = Librarian(stack.url, pages, self._shelf, self.patience, self.findings)
-        self._reader = Reader(stack.url, self._shelf, self.patience, self.findings)
+        self._librarian = Librarian(stack, pages, self._shelf, self.patience, self.findings)
+        self._reader = Reader(stack.url, self._shelf, self.patience, self.findings, stack.headers)
         self._settling = Settling(stack, self._http, self._state, self._shelf, self.findings)
         self._checks = LibraryChecks(stack, self._http, self._state, self._shelf, self.findings)
         self._asking: set[Future[Any]] = set()

@@ -8,14 +8,15 @@ from chaos_pages import Page
 from chaos_plan import Change
 from findings import Findings
 from patience import Patience, accepted
+from running_stack import RunningStack
 from shelf import Shelf
 
 
 class Librarian:
     """Belongs to one thread. `pages` are those of the plan; their revisions go up here."""
 
-    def __init__(self, url: str, pages: Sequence[Page], shelf: Shelf, patience: Patience, findings: Findings) -> None:
-        self._http = httpx.Client(base_url=url, timeout=60, trust_env=False)
+    def __init__(self, stack: RunningStack, pages: Sequence[Page], shelf: Shelf, patience: Patience, findings: Findings):
+        self._http = httpx.Client(base_url=stack.url, timeout=60, trust_env=False, headers=stack.headers)
         self._pages = list(pages)
         self._shelf = shelf
         self._patience = patience

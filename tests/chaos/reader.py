@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
@@ -58,6 +58,7 @@ class Reader:
     shelf: Shelf
     patience: Patience
     findings: Findings
+    headers: Mapping[str, str] = field(default_factory=dict)
     answered: list[Answered] = field(default_factory=list)
     _texts: dict[tuple[str, ...], str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -65,7 +66,7 @@ class Reader:
     def ask(self, question: str, way: Way, **fields: Any) -> Answered | None:
         """None after hanging up. Raises Unanswered."""
         begun = time.monotonic()
-        with httpx.Client(base_url=self.url, timeout=120, trust_env=False) as http:
+        with httpx.Client(base_url=self.url, timeout=120, trust_env=False, headers=self.headers) as http:
             answer = self.patience.until_answered(f"asking {question}", lambda: _attempt(http, question, way, fields))
         if answer is None:
             return None

@@ -25,13 +25,23 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def sign_in(page: Page, url: str, name: str, password: str) -> None:
+    """From the page's context, which keeps the cookie."""
+    answer = page.request.post(f"{url}/auth/session", data={"name": name, "password": password})
+    assert answer.status == 200, answer.text()
+
+
 @contextmanager
-def opened(browser: Browser, url: str, complaint: str = "") -> Iterator[Page]:
+def opened(
+    browser: Browser, url: str, complaint: str = "", user: tuple[str, str] | None = None
+) -> Iterator[Page]:
     """The first page at `url`. At the end: nothing was asked of another origin, and the console holds no error.
 
-    `complaint`: part of the only errors that may stand there.
+    `complaint`: part of the only errors that may stand there. `user`: name and password of who is signed in.
     """
     page = browser.new_page()
+    if user is not None:
+        sign_in(page, url, *user)
     page.set_default_timeout(DEADLINE_MS)
     asked: list[str] = []
     complaints: list[str] = []

@@ -44,7 +44,9 @@ class PrereadClient:
 
     def __post_init__(self) -> None:
         webs = InTurn(self.stack.urls)
-        self.http = httpx.Client(base_url=self.stack.url, timeout=300, trust_env=False, transport=webs)
+        self.http = httpx.Client(
+            base_url=self.stack.url, timeout=300, trust_env=False, transport=webs, headers=self.stack.headers
+        )
         self.engine = httpx.Client(base_url=self.stack.engine_url, timeout=60, trust_env=False)
 
     def close(self) -> None:

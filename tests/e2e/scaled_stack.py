@@ -54,6 +54,9 @@ class ScaledStack(Stack):
         """Returns when every part answers. A start that fails shows what the processes wrote."""
         try:
             self._database.start()
+            made = self.run("key", "create", "the tests", "--role", "admin")
+            assert made.code == 0, made.err
+            self.environment["PREREAD_API_KEY"] = made.out.strip()
             for stage in (("redis-queue", "redis-kv"), ("engine", "web-1", "web-2"), ("engine-1",), ("engine-2",)):
                 self._launch(*stage)
             self._launch("worker-1", "worker-2", "beat")

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import psutil
+from credentials import bearer
 
 from app.core.settings import Settings
 
@@ -71,6 +73,20 @@ class Stack:
         self.ports = [self.settings.port, self.settings.engine_port]
         self._seen: dict[int, psutil.Process] = {}
         self.left_behind: list[psutil.Process] = []
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """An admin's: of the key that `preread up` has made, or of the one that was made for the tests."""
+        made = self.environment.get("PREREAD_API_KEY") or self.settings.operator_key_file.read_text().strip()
+        return bearer(made)
+
+    @cached_property
+    def user(self) -> tuple[str, str]:
+        """Name and password of an admin to sign in as, added when first asked for."""
+        name = "admin-of-the-tests"
+        added = self.run("user", "create", name, "--role", "admin")
+        assert added.code == 0, added.err
+        return name, added.out.strip()
 
     def roots(self) -> list[int]:
         """The process ids of what the tests started themselves."""

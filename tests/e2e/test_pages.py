@@ -23,7 +23,7 @@ def browser():
 
 @pytest.fixture
 def page(browser, stack):
-    with opened(browser, stack.url) as page:
+    with opened(browser, stack.url, user=stack.user) as page:
         yield page
 
 
@@ -127,7 +127,7 @@ def test_the_cache_view_shows_the_numbers_of_the_api(page, client):
 
 
 def test_a_refused_question_is_shown_as_an_error_with_a_way_on(browser, stack):
-    with opened(browser, stack.url, complaint="status of 422") as page:
+    with opened(browser, stack.url, complaint="status of 422", user=stack.user) as page:
         ask(page, f"{LEAVE} " * 1500)
         expect(page.get_by_test_id("problem")).to_contain_text("tokens; the model has room for")
         page.get_by_role("button", name="Edit question").click()

@@ -1,5 +1,6 @@
 """The catalog: which documents, versions, chunks and readings exist, and what became of every lookup."""
 
+from app.core.catalog.access_records import ApiKey, AuditEntry, AuditPage, NewKey, Session, User
 from app.core.catalog.catalog import Catalog
 from app.core.catalog.errors import (
     BadCursor,
@@ -9,9 +10,13 @@ from app.core.catalog.errors import (
     DocumentGone,
     DocumentNotFound,
     InvalidTransition,
+    KeyNotFound,
+    LastAdmin,
     SchemaError,
     TooManyLabels,
     UnstorableText,
+    UserExists,
+    UserNotFound,
     VersionRetired,
     WorkRefused,
 )
@@ -43,8 +48,11 @@ from app.core.catalog.work_records import Asked, Attempt, Job, JobPage, JobState
 
 __all__ = [
     "EVERYTHING",
+    "ApiKey",
     "Asked",
     "Attempt",
+    "AuditEntry",
+    "AuditPage",
     "BadCursor",
     "BadLabel",
     "Catalog",
@@ -67,12 +75,15 @@ __all__ = [
     "JobPage",
     "JobState",
     "JobTally",
+    "KeyNotFound",
     "KvAtRest",
     "LabelCount",
     "LabelKind",
+    "LastAdmin",
     "LookupCount",
     "LookupTotals",
     "NewChunk",
+    "NewKey",
     "PendingLabels",
     "ReadingRecord",
     "ReadingState",
@@ -82,12 +93,16 @@ __all__ = [
     "RunState",
     "Saving",
     "SchemaError",
+    "Session",
     "Sync",
     "SyncedFile",
     "Taken",
     "Tombstone",
     "TooManyLabels",
     "UnstorableText",
+    "User",
+    "UserExists",
+    "UserNotFound",
     "Version",
     "VersionRetired",
     "VersionState",

@@ -7,9 +7,13 @@ PrereadError
 │   ├── TooManyLabels        more collections or tags than a document may have
 │   └── BadCursor            no place in a list that a page of it has named
 ├── NotFound
-│   └── DocumentNotFound     no such document for this tenant
+│   ├── DocumentNotFound     no such document for this tenant
+│   ├── KeyNotFound          no such API key for this tenant
+│   └── UserNotFound         no such user for this tenant
 ├── Conflict
 │   ├── InvalidTransition    the document's state does not allow this step
+│   ├── UserExists           the name is taken
+│   ├── LastAdmin            nobody could administer the tenant afterwards
 │   └── WorkRefused          the caller no longer works on this document: stop, write nothing more
 │       ├── DocumentGone         it is being deleted, or is deleted already
 │       ├── ClaimLost            another worker holds it, or its work was restarted
@@ -41,6 +45,22 @@ class BadCursor(BadInput):
 
 class DocumentNotFound(NotFound):
     code = "document_not_found"
+
+
+class KeyNotFound(NotFound):
+    code = "key_not_found"
+
+
+class UserNotFound(NotFound):
+    code = "user_not_found"
+
+
+class UserExists(Conflict):
+    code = "user_exists"
+
+
+class LastAdmin(Conflict):
+    code = "last_admin"
 
 
 class InvalidTransition(Conflict):

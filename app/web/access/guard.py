@@ -6,13 +6,9 @@ from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from app.core.access import Permission
-from app.core.errors import PrereadError, SetupError
+from app.core.errors import SetupError
+from app.web.access.errors import Forbidden
 from app.web.deps import PrincipalDep, require_internal_secret
-
-
-class Forbidden(PrereadError):
-    code = "forbidden"
-    status = 403
 
 
 class UnguardedRoute(SetupError):
@@ -36,13 +32,18 @@ def anyone() -> None:
     """A route for those who are not signed in too."""
 
 
+def signed_in(_: PrincipalDep) -> None:
+    """A route for whoever is known, whatever they may do."""
+
+
 ASK = Depends(Needs(Permission.ASK))
 READ = Depends(Needs(Permission.READ_DOCUMENTS))
 WRITE = Depends(Needs(Permission.WRITE_DOCUMENTS))
 METRICS = Depends(Needs(Permission.METRICS))
 ADMIN = Depends(Needs(Permission.ADMIN))
+SIGNED_IN = Depends(signed_in)
 PUBLIC = Depends(anyone)
-GUARDS = (anyone, require_internal_secret)
+GUARDS = (anyone, signed_in, require_internal_secret)
 
 
 def guards_of(route: APIRoute) -> list[object]:

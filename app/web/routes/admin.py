@@ -1,7 +1,7 @@
 from fastapi import APIRouter
 
 from app.web.access.guard import ADMIN, WRITE
-from app.web.deps import Limit, Offset, SystemDep
+from app.web.deps import AuditDep, Limit, Offset, SystemDep
 from app.web.schemas.problem import Problem
 from app.web.schemas.system import CacheReport, PrecomputeOut, PrecomputeRequest
 
@@ -16,8 +16,8 @@ router = APIRouter(tags=["admin"])
     status_code=202,
     responses={404: {"model": Problem}},
 )
-def precompute(wanted: PrecomputeRequest, system: SystemDep) -> PrecomputeOut:
-    return system.precompute(wanted.mode, wanted.document_id)
+def precompute(wanted: PrecomputeRequest, system: SystemDep, audit: AuditDep) -> PrecomputeOut:
+    return system.precompute(wanted.mode, wanted.document_id, audit)
 
 
 @router.get(

@@ -1,8 +1,9 @@
 from fastapi import APIRouter, Response
 
 from app.web.access.guard import PUBLIC
-from app.web.deps import SystemDep
+from app.web.deps import KnownDep, ServicesDep
 from app.web.schemas.system import Health, Readiness
+from app.web.system import System
 
 router = APIRouter(tags=["health"])
 
@@ -19,7 +20,9 @@ async def health() -> Health:
     summary="Whether every part answers that questions need",
     responses={503: {"model": Readiness, "description": "Some required part does not answer."}},
 )
-def readiness(system: SystemDep, response: Response) -> Readiness:
-    found = system.readiness()
+def readiness(services: ServicesDep, known: KnownDep, response: Response) -> Readiness:
+    """What is wrong and what to do about it is told the operator's admins alone."""
+    operators = services.settings.tenant
+    found = System(services, operators).readiness(in_full=known is not None and known.runs(operators))
     response.status_code = 200 if found.ready else 503
     return found

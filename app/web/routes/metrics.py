@@ -19,4 +19,4 @@ router = APIRouter(tags=["admin"])
     responses={503: {"model": Problem, "description": "The database does not answer."}},
 )
 def metrics(services: ServicesDep, principal: PrincipalDep) -> Response:
-    return Response(exposition(services, principal.tenant), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    return Response(exposition(services, principal), media_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -24,7 +24,9 @@ class JobPageOut(BaseModel):
     items: list[JobOut] = Field(description="One page of jobs: running, waiting, dead.")
     total: int = Field(description="How many there are in all, of the state asked for.")
     counts: dict[str, int] = Field(description="Jobs by state.")
-    dropped: dict[str, int] = Field(description="Messages that no worker could read or do, by reason, of all time.")
+    dropped: dict[str, int] = Field(
+        description="Messages that no worker could read or do, by reason, of all time; for the operator's admins."
+    )
 
 
 class RunOut(BaseModel):

@@ -13,8 +13,8 @@ class Part(BaseModel):
     name: str = Field(description="database, queue, engine, index, worker, or a tier of chunk KV.")
     ok: bool = Field(description="Whether it answers.")
     required: bool = Field(True, description="false: questions are answered without it, only less quickly.")
-    message: str = Field(description="What is wrong, or what was found.")
-    hint: str = Field(description="What to do about it; may be empty.")
+    message: str = Field(description="What is wrong, or what was found; empty for all but the operator's admins.")
+    hint: str = Field(description="What to do about it; may be empty, and is for all but the operator's admins.")
 
 
 class Readiness(BaseModel):
@@ -101,6 +101,6 @@ class CacheReport(BaseModel):
     compression_ratio: float | None = Field(
         description="Bytes of the chunk KV in 16 bits a value / bytes at rest; null: no data."
     )
-    tiers: list[TierOut]
+    tiers: list[TierOut] = Field(description="Of all tenants together; told the operator's admins alone.")
     documents: list[CacheDocument] = Field(description="One page of documents.")
     documents_total: int = Field(description="How many documents there are in all.")

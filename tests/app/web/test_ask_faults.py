@@ -83,7 +83,11 @@ def test_closing_the_connection_ends_the_generation(web, stream):
         with web.client.stream("POST", "/ask", json=body) as response:
             next(event for event in events_of(response) if event.name == "delta")
     else:
-        with pytest.raises(httpx.ReadTimeout), httpx.Client(base_url=web.client.base_url, timeout=1.0) as client:
+        headers = web.client.headers
+        with (
+            pytest.raises(httpx.ReadTimeout),
+            httpx.Client(base_url=web.client.base_url, timeout=1.0, headers=headers) as client,
+        ):
             client.post("/ask", json=body)
     assert web.engine.left.wait(5), "the engine still writes"
     assert web.engine.completions

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from web_harness import TENANT
+from web_harness import TENANT, admin_of
 
 from app.core.catalog import RunKind, RunState
 from app.web.metrics import exposition
@@ -93,12 +93,12 @@ def test_the_last_nightly_run_that_ended_is_told_and_whether_one_is_open(web, to
 
 
 def test_another_tenants_jobs_and_runs_are_not_told(web, told):
-    told = exposition(web.services, TENANT).decode().splitlines()
+    told = exposition(web.services, admin_of(TENANT)).decode().splitlines()
     before = [line for line in told if line.startswith("preread_jobs")]
     catalog = web.services.catalog
     document, _ = catalog.add_document("other", "theirs.md", "7" * 64, "text/plain", 1)
     run = catalog.start_run("other", RunKind.NIGHTLY, [], None)
-    after = exposition(web.services, TENANT).decode().splitlines()
+    after = exposition(web.services, admin_of(TENANT)).decode().splitlines()
     assert [line for line in after if line.startswith("preread_jobs")] == before
     assert told("preread_run_open", **OWN, kind="nightly") == 0
     catalog.end_run(run.id, RunState.DONE)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from file_server import respond, serving
-from web_harness import TENANT
+from web_harness import TENANT, audit_of
 
 from app.web.deps import get_syncs, get_url_list
 from app.web.fetching.allowed import AllowedHosts
@@ -137,7 +137,7 @@ def elsewhere(web):
     with serving() as server:
         hosts = AllowedHosts(f"docs.example.org:{server.port}")
         fetcher = Fetcher(hosts, 20, web.services.settings.max_upload_bytes, lambda host, port: ["127.0.0.1"])
-        app.dependency_overrides[get_url_list] = lambda: UrlList(web.services, TENANT, fetcher)
+        app.dependency_overrides[get_url_list] = lambda: UrlList(web.services, TENANT, audit_of(web), fetcher)
         server.url = lambda path: f"http://docs.example.org:{server.port}{path}"
         yield server
         app.dependency_overrides.clear()
@@ -204,7 +204,7 @@ def folders(web, tmp_path):
     """The service with two folders that are kept in step."""
     settings = web.services.settings.model_copy(update={"sync_folders": f"docs={tmp_path};more={tmp_path / 'm'}"})
     app = web.server.config.app
-    app.dependency_overrides[get_syncs] = lambda: Syncs(replace(web.services, settings=settings), TENANT)
+    app.dependency_overrides[get_syncs] = lambda: Syncs(replace(web.services, settings=settings), TENANT, audit_of(web))
     yield
     app.dependency_overrides.clear()
 

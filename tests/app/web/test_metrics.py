@@ -7,7 +7,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy.exc import OperationalError
-from web_harness import TENANT
+from web_harness import TENANT, admin_of
 
 from app.core.catalog import Catalog, DatabaseUnavailable, DocumentState, ReadingState, Reuse, WantedReading
 from app.web.metrics import exposition
@@ -111,14 +111,14 @@ def test_nothing_of_another_tenant_shows(asked):
 
     assert of_the_tenant(after) == of_the_tenant(before)
     assert {dict(labels)["tenant"] for _, labels in after if "tenant" in dict(labels)} == {"default"}
-    others = parsed(exposition(asked.services, "other").decode())
+    others = parsed(exposition(asked.services, admin_of("other")).decode())
     assert at(others, "preread_lookup_chunks_total", tenant="other", outcome="hit", detail="disk") >= 7
     assert {dict(labels)["tenant"] for _, labels in others if "tenant" in dict(labels)} == {"other"}
 
 
 def test_every_process_tells_the_same_counters(asked):
     catalog = Catalog(asked.services.settings.effective_database_url)
-    elsewhere = parsed(exposition(replace(asked.services, catalog=catalog), TENANT).decode())
+    elsewhere = parsed(exposition(replace(asked.services, catalog=catalog), admin_of(TENANT)).decode())
     catalog.close()
 
     def counters(samples):
@@ -147,7 +147,7 @@ def test_without_the_database_it_is_a_problem(web, monkeypatch, error):
         raise error
 
     monkeypatch.setattr(web.services.catalog, "lookup_totals", down)
-    answer = httpx.get(f"{web.client.base_url}/metrics")
+    answer = httpx.get(f"{web.client.base_url}/metrics", headers=web.client.headers)
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable")
 
@@ -159,6 +159,6 @@ def test_memory_of_the_process_and_of_the_machine(web):
 
 
 def test_without_chunk_kv_there_is_no_ratio(web):
-    samples = parsed(exposition(web.services, "nobody").decode())
+    samples = parsed(exposition(web.services, admin_of("nobody")).decode())
     assert at(samples, "preread_kv_bytes", tenant="nobody") == 0
     assert not [name for name, _ in samples if name == "preread_kv_compression_ratio"]

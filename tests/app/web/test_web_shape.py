@@ -45,7 +45,7 @@ def test_an_unexpected_error_is_a_problem_that_tells_nothing_of_itself(web, monk
 
     monkeypatch.setattr(web.services.catalog, "document_table", broken)
     # By a connection of its own: the server closes it after such an error.
-    answer = httpx.get(f"{web.client.base_url}/documents")
+    answer = httpx.get(f"{web.client.base_url}/documents", headers=web.client.headers)
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     assert "secret of the inside" not in answer.text
 

@@ -11,6 +11,8 @@ import httpx
 import waiting
 from scripted_engine import ScriptedEngine
 
+from app.core.access import Principal, Role
+from app.web.access.audit import Audit
 from app.web.server import WebServer
 from app.web.services import Services
 from kvstore.codecs.codecs import Codecs
@@ -26,6 +28,10 @@ PAGES = {
     "leave.md": "# Leave\n\nEverybody has 28 days of annual leave. Leave is asked for in the calendar.\n",
     "kitchen.md": "# Kitchen\n\nThe dishwasher runs at noon. Whoever is last at lunch starts it.\n",
 }
+
+
+def admin_of(tenant: str) -> Principal:
+    return Principal("key_of_tests", "the tests", tenant, Role.ADMIN, Role.ADMIN.permissions)
 
 
 wait_until = partial(waiting.wait_until, seconds=DEADLINE_SECONDS)
@@ -90,6 +96,10 @@ class Web:
             assert response.status_code == 200, response.read()
             assert response.headers["content-type"].startswith("text/event-stream")
             return list(events_of(response))
+
+
+def audit_of(web: Web) -> Audit:
+    return Audit(web.services.catalog, TENANT, "key_of_tests", "the tests")
 
 
 def events_of(response: httpx.Response) -> Iterator[Event]:
