@@ -19,7 +19,6 @@ PACKAGED_MODEL = "smollm2-135m-instruct"
 PACKAGED_EMBEDDING_MODEL = "all-minilm-l6-v2"
 TENANT_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
-TENANT_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
 _LONGEST_SOCKET_PATH = 100  # the kernel allows 107 bytes
 

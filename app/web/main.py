@@ -11,6 +11,7 @@ from app.core.settings import Settings, get_settings
 from app.web.access.access import Access
 from app.web.access.guard import require_guards
 from app.web.access.known_body import KnownBody
+from app.web.access.oidc.door import OidcDoor
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
 from app.web.problems import install_problems
@@ -26,6 +27,7 @@ from app.web.routes import (
     keys,
     labels,
     metrics,
+    oidc,
     session,
     status,
     syncs,
@@ -44,12 +46,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         services = await run_in_threadpool(open_services, settings)
         app.state.services = services
         app.state.access = Access(services)
+        app.state.oidc_door = OidcDoor(settings, services.catalog)
         app.state.answering = Answering(services)
         try:
             yield
         finally:
             await app.state.answering.close()
             await app.state.access.close()
+            app.state.oidc_door.close()
             await services.close()
 
     app = FastAPI(
@@ -65,7 +69,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(PageHeaders)
     asking = (ask, documents, files, labels, syncs, health, status)
-    for module in (*asking, admin, jobs, metrics, session, keys, users, audit, internal):
+    for module in (*asking, admin, jobs, metrics, session, oidc, keys, users, audit, internal):
         app.include_router(module.router)
     require_guards(app)
     add_pages(app)

@@ -9,7 +9,7 @@ from app.web.access.guard import PUBLIC
 from app.web.access.oidc.door import Return
 from app.web.deps import OidcDoorDep, ServicesDep, SigningInDep
 
-router = APIRouter(prefix="/auth/oidc", tags=["sign-in"])
+router = APIRouter(prefix="/auth/oidc", tags=["signing in"])
 
 _FAILURES = "where it failed, `sign_in` in the address says why (docs/oidc.md)"
 

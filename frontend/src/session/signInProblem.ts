@@ -17,6 +17,10 @@ const SENTENCES: Record<string, Sentence> = {
   oidc_token: { detail: "What your sign-in provider sent cannot be trusted.", hint: ASK_ADMIN },
   oidc_no_role: { detail: "You are not in a group that may use Preread.", hint: ASK_ADMIN },
   oidc_tenant: { detail: "Your provider does not say which tenant you belong to.", hint: ASK_ADMIN },
+  last_admin: {
+    detail: "You would no longer be an admin, and you are the last one.",
+    hint: "Another admin has to be there first: ask whoever runs Preread.",
+  },
   user_disabled: { detail: "This account is disabled.", hint: ASK_ADMIN },
 };
 

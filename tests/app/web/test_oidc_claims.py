@@ -32,7 +32,14 @@ def test_the_role_is_the_highest_of_the_groups(groups, role):
 
 @pytest.mark.parametrize(
     "claims",
-    [{}, {"groups": []}, {"groups": ["chess"]}, {"groups": None}, {"groups": [{"name": "staff"}, 3]}, {"groups": "staff writers"}],
+    [
+        {},
+        {"groups": []},
+        {"groups": ["chess"]},
+        {"groups": None},
+        {"groups": [{"name": "staff"}, 3]},
+        {"groups": "staff writers"},
+    ],
     ids=["no claim", "no groups", "unknown", "null", "no names", "one name"],
 )
 def test_nobody_without_a_group_gets_in_unless_there_is_a_role_for_them(claims):
@@ -92,7 +99,9 @@ def test_half_a_set_up_is_refused(wrong):
         Settings(**{"public_url": "https://preread.example.org"} | GIVEN | wrong)
 
 
-@pytest.mark.parametrize("issuer", ["https://login.example.org/realms/a", "http://localhost:9400", "http://127.0.0.1:1/x"])
+@pytest.mark.parametrize(
+    "issuer", ["https://login.example.org/realms/a", "http://localhost:9400", "http://127.0.0.1:1/x"]
+)
 def test_a_provider_is_reached_by_https_or_on_this_machine(issuer):
     settings = Settings(**GIVEN | {"oidc_issuer": issuer, "public_url": "https://preread.example.org"})
     assert settings.oidc_issuer == issuer

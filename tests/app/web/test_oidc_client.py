@@ -151,8 +151,9 @@ def test_what_the_provider_said_of_itself_and_its_keys_count_for_an_hour(issuer)
     now = 0.0
     provider = Provider(issuer, lambda: now)
     before = asked(issuer, "/keys")
-    for now in (0.0, 3599.0):
-        provider.keys()
+    provider.keys()
+    now = 3599.0
+    provider.keys()
     assert asked(issuer, "/keys") == before + 1
     now = 3601.0
     provider.keys()
