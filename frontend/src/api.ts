@@ -1,4 +1,4 @@
-import { jsonRequest, parameters, readJson, send } from "./http";
+import { parameters, readJson, send } from "./http";
 import { readEvents } from "./sse";
 import type { AnswerEvent, CacheStats, DocumentOut, DocumentPage, Question, Upload } from "./types";
 
@@ -39,9 +39,12 @@ export async function* streamAnswer(
   question: Question,
   signal: AbortSignal,
 ): AsyncGenerator<AnswerEvent> {
-  const request = jsonRequest("POST", { ...question, stream: true });
-  const headers = { ...request.headers, Accept: "text/event-stream" };
-  const response = await send("ask", { ...request, headers, signal });
+  const response = await send("ask", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+    body: JSON.stringify({ ...question, stream: true }),
+    signal,
+  });
   if (response.body === null) return;
   for await (const { event, data } of readEvents(response.body)) {
     const parsed = answerEvent(event, data);

@@ -45,7 +45,7 @@ def test_what_was_typed_outlives_the_session(browser, stack):
 
 
 def test_a_key_made_on_the_page_works_until_it_is_revoked(browser, stack):
-    with opened(browser, f"{stack.url}", user=stack.user) as page:
+    with opened(browser, stack.url, user=stack.user) as page:
         page.get_by_role("link", name="Admin").click()
         form = page.get_by_role("form", name="New key")
         form.get_by_label("Name").fill("made on the page")

@@ -25,7 +25,7 @@ export function PasswordForm({ onSubmit }: Props) {
   };
 
   return (
-    <form className="sign-in-form" onSubmit={submit} aria-label="Sign in with a password">
+    <form className="sign-in-form" onSubmit={submit}>
       <label className="field">
         Name
         <input
