@@ -22,6 +22,7 @@ from retrieval.index import ChunkIndex
 from retrieval.remote_index import RemoteIndex
 from workers.broker import make_celery
 from workers.files import DocumentFiles
+from workers.internal_secret import internal_secret
 from workers.purge import Purge
 from workers.read_only import require_writing
 from workers.wake import Waker
@@ -65,7 +66,7 @@ class WorkerContext:
 def build_context(settings: Settings) -> WorkerContext:
     """Opens everything; loads the embedding model and the language model's tokenizer, not its weights.
 
-    Raises: ReadOnlyWorker.
+    Raises: ReadOnlyWorker, NoInternalSecret.
     """
     require_writing(settings)
     tokenizer = ModelTokenizer(resolve_model(settings))
@@ -77,7 +78,7 @@ def build_context(settings: Settings) -> WorkerContext:
     index: ChunkIndex = (
         open_index(settings, embedder.dimension)
         if settings.qdrant_url
-        else RemoteIndex(settings.effective_index_url, settings.internal_secret.get_secret_value())
+        else RemoteIndex(settings.effective_index_url, internal_secret(settings))
     )
     return WorkerContext(
         settings=settings,

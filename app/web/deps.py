@@ -28,7 +28,7 @@ from app.web.url_list import UrlList
 from retrieval.index_wire import SECRET_HEADER
 
 
-def get_services(connection: HTTPConnection) -> Services:
+async def get_services(connection: HTTPConnection) -> Services:
     services: Services = connection.app.state.services
     return services
 
@@ -36,7 +36,7 @@ def get_services(connection: HTTPConnection) -> Services:
 ServicesDep = Annotated[Services, Depends(get_services)]
 
 
-def get_access(connection: HTTPConnection) -> Access:
+async def get_access(connection: HTTPConnection) -> Access:
     access: Access = connection.app.state.access
     return access
 
@@ -66,56 +66,56 @@ PrincipalDep = Annotated[Principal, Depends(get_principal)]
 KnownDep = Annotated[Principal | None, Depends(get_known)]
 
 
-def get_audit(services: ServicesDep, principal: PrincipalDep, connection: HTTPConnection) -> Audit:
+async def get_audit(services: ServicesDep, principal: PrincipalDep, connection: HTTPConnection) -> Audit:
     return Audit.of(services.catalog, principal, connection)
 
 
 AuditDep = Annotated[Audit, Depends(get_audit)]
 
 
-def get_answering(connection: HTTPConnection) -> Answering:
+async def get_answering(connection: HTTPConnection) -> Answering:
     answering: Answering = connection.app.state.answering
     return answering
 
 
-def get_library(services: ServicesDep, audit: AuditDep) -> Library:
+async def get_library(services: ServicesDep, audit: AuditDep) -> Library:
     return Library(services, audit.tenant, audit)
 
 
-def get_url_list(services: ServicesDep, audit: AuditDep) -> UrlList:
+async def get_url_list(services: ServicesDep, audit: AuditDep) -> UrlList:
     return UrlList(services, audit.tenant, audit)
 
 
-def get_syncs(services: ServicesDep, audit: AuditDep) -> Syncs:
+async def get_syncs(services: ServicesDep, audit: AuditDep) -> Syncs:
     return Syncs(services, audit.tenant, audit)
 
 
-def get_system(services: ServicesDep, principal: PrincipalDep) -> System:
+async def get_system(services: ServicesDep, principal: PrincipalDep) -> System:
     return System(services, principal.tenant)
 
 
-def get_jobs(services: ServicesDep, principal: PrincipalDep, audit: AuditDep) -> Jobs:
+async def get_jobs(services: ServicesDep, principal: PrincipalDep, audit: AuditDep) -> Jobs:
     return Jobs(services, principal.tenant, audit, in_full=principal.runs(services.settings.tenant))
 
 
-def get_signing_in(services: ServicesDep, access: AccessDep) -> SigningIn:
+async def get_signing_in(services: ServicesDep, access: AccessDep) -> SigningIn:
     return SigningIn(services, access)
 
 
-def get_oidc_door(connection: HTTPConnection) -> OidcDoor:
+async def get_oidc_door(connection: HTTPConnection) -> OidcDoor:
     door: OidcDoor = connection.app.state.oidc_door
     return door
 
 
-def get_key_admin(services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep) -> KeyAdmin:
+async def get_key_admin(services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep) -> KeyAdmin:
     return KeyAdmin(services, principal, audit, access)
 
 
-def get_user_admin(services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep) -> UserAdmin:
+async def get_user_admin(services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep) -> UserAdmin:
     return UserAdmin(services, principal, audit, access)
 
 
-def get_document_filter(
+async def get_document_filter(
     q: Annotated[str, Query(max_length=200, description="Part of the name or title.")] = "",
     state: Annotated[DocumentState | None, Query(description="Only documents in this state.")] = None,
     collection: Annotated[str | None, Query(max_length=200, description="Only documents in this collection.")] = None,
@@ -124,7 +124,7 @@ def get_document_filter(
     return DocumentFilter(q, state, collection, tag)
 
 
-def require_internal_secret(
+async def require_internal_secret(
     services: ServicesDep, sent: Annotated[str, Header(alias=SECRET_HEADER, include_in_schema=False)] = ""
 ) -> None:
     """Internal routes do not exist for anyone without the secret, nor where none is set."""

@@ -29,6 +29,7 @@ from retrieval.search import Retriever
 from workers.broker import make_celery
 from workers.context import build_store
 from workers.files import DocumentFiles
+from workers.internal_secret import internal_secret
 from workers.purge import Purge
 from workers.reindex import Reindexing
 from workers.wake import Waker
@@ -93,7 +94,7 @@ def open_services(settings: Settings) -> Services:
     embedder = Embedder(settings.embedding_model)
     reranker = open_reranker(settings)
     owned = _owned_index(settings, embedder)
-    index: ChunkIndex = owned or RemoteIndex(settings.index_url, settings.internal_secret.get_secret_value())
+    index: ChunkIndex = owned or RemoteIndex(settings.index_url, internal_secret(settings))
     files = DocumentFiles(settings.files_dir)
     store = build_store(settings)
     engine = EngineClient(settings.effective_engine_url)

@@ -39,8 +39,7 @@ class System:
         self._tenant = tenant
         self._is_operators = tenant == services.settings.tenant
 
-    def readiness(self, *, in_full: bool = True) -> Readiness:
-        """Not in full: without what the parts say of themselves, which is for who runs the machine."""
+    def readiness(self) -> Readiness:
         parts = [
             _part("database", self._check_database),
             _part("queue", self._check_queue),
@@ -49,8 +48,7 @@ class System:
             _part("worker", self._check_worker),
             *self._kv_parts(),
         ]
-        told = parts if in_full else [part.model_copy(update={"message": "", "hint": ""}) for part in parts]
-        return Readiness(ready=all(part.ok or not part.required for part in parts), parts=told)
+        return Readiness(ready=all(part.ok or not part.required for part in parts), parts=parts)
 
     def status(self) -> StatusOut:
         engine = self._engine_status()

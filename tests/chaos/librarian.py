@@ -15,7 +15,9 @@ from shelf import Shelf
 class Librarian:
     """Belongs to one thread. `pages` are those of the plan; their revisions go up here."""
 
-    def __init__(self, stack: RunningStack, pages: Sequence[Page], shelf: Shelf, patience: Patience, findings: Findings):
+    def __init__(
+        self, stack: RunningStack, pages: Sequence[Page], shelf: Shelf, patience: Patience, findings: Findings
+    ) -> None:
         self._http = httpx.Client(base_url=stack.url, timeout=60, trust_env=False, headers=stack.headers)
         self._pages = list(pages)
         self._shelf = shelf

@@ -26,7 +26,7 @@ OURS = {"web", "worker", "beat", *ENGINES}
 STORES = {"redis-queue", "redis-kv", "qdrant", "postgres"}
 SECRETS = {"POSTGRES_PASSWORD": "0" * 64, "PREREAD_INTERNAL_SECRET": "1" * 64}
 # Only `preread up` waits for an engine by itself.
-EMBEDDED_ONLY = {"engine_start_seconds"}
+EMBEDDED_ONLY = {"engine_start_seconds", "api_key"}
 
 _VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)|\{(?P<name>\w+)(?::(?P<kind>[-?])(?P<rest>[^}]*))?\})")
 _REQUIRED = re.compile(r"\$\{\w+:\?[^}]*openssl rand[^}]*\}")

@@ -6,6 +6,7 @@ import shlex
 import pytest
 import typer
 from markdown_pages import PAGES, ROOT, code_in_sentences, code_lines, links
+from typer.core import TyperGroup
 
 from app.cli.main import cli
 from app.core.settings import Settings
@@ -35,6 +36,9 @@ def test_every_command_in_a_code_block_is_one_that_preread_understands(page, mon
         if name == "bench":
             name, *arguments = arguments
             command = BENCHMARKS[name]
+        elif isinstance(command, TyperGroup):
+            name, *arguments = arguments
+            command = command.commands[name]
         command.make_context(name, arguments)
 
 

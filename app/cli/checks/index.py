@@ -2,7 +2,7 @@
 
 from app.cli.checks.finding import Finding, Level, failed_by, ok, warn
 from app.cli.client import ApiClient
-from app.cli.errors import NotRunning, Refused
+from app.cli.errors import NoApiKey, NotRunning, Refused
 from app.cli.state_lock import holder_of
 from app.core.errors import PrereadError
 from app.core.settings import Settings
@@ -18,6 +18,8 @@ def check_index(settings: Settings) -> Finding:
     try:
         with ApiClient.from_settings(settings) as client:
             readiness, chunks = client.readiness(), client.status().chunks
+    except NoApiKey as error:
+        return warn(_NAME, f"It cannot be asked: {error.message}", error.hint)
     except (NotRunning, Refused) as error:
         if holder_of(settings.state_dir):
             return warn(_NAME, "It cannot be asked: web does not answer.", error.hint or "See web's log.")
@@ -25,8 +27,8 @@ def check_index(settings: Settings) -> Finding:
     size = judge_size(chunks, local=not settings.qdrant_url)
     for part in readiness.parts:
         if part.name == "index" and not part.ok:
-            return Finding(_NAME, Level.FAIL, part.message, part.hint)
-        if part.name == "index" and size.level is Level.OK:
+            return Finding(_NAME, Level.FAIL, part.message or "It does not answer web.", part.hint)
+        if part.name == "index" and part.message and size.level is Level.OK:
             return ok(_NAME, part.message)
     return size
 

@@ -19,7 +19,7 @@ class UnguardedRoute(SetupError):
 class Needs:
     permission: Permission
 
-    def __call__(self, principal: PrincipalDep) -> None:
+    async def __call__(self, principal: PrincipalDep) -> None:
         """Raises Forbidden."""
         if self.permission not in principal.permissions:
             raise Forbidden(
@@ -28,11 +28,11 @@ class Needs:
             )
 
 
-def anyone() -> None:
+async def anyone() -> None:
     """A route for those who are not signed in too."""
 
 
-def signed_in(_: PrincipalDep) -> None:
+async def signed_in(_: PrincipalDep) -> None:
     """A route for whoever is known, whatever they may do."""
 
 

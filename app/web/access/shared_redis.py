@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import TypeVar
 
-from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -15,7 +15,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_ANSWER_SECONDS = 0.25
+_ANSWER_SECONDS = 1.0
+_CONNECTIONS = 20
 _PAUSE_SECONDS = 5.0
 
 
@@ -24,14 +25,16 @@ class Away(Exception):
 
 
 class SharedRedis:
-    """No request waits longer than a quarter of a second for it, and when it was away, none does for five."""
+    """No request waits longer than a second for it, and when it was away, none does for five."""
 
     def __init__(self, url: str, clock: Callable[[], float] = monotonic) -> None:
-        self.pool = ConnectionPool.from_url(
+        self.pool = BlockingConnectionPool.from_url(
             url.replace("redis+socket://", "unix://", 1),
             socket_timeout=_ANSWER_SECONDS,
             socket_connect_timeout=_ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 0),
+            max_connections=_CONNECTIONS,
+            timeout=_ANSWER_SECONDS,
         )
         self.client: Redis = Redis(connection_pool=self.pool)
         self._clock = clock

@@ -21,6 +21,11 @@ class Readiness(BaseModel):
     ready: bool = Field(description="All required parts answer.")
     parts: list[Part]
 
+    def without_reasons(self) -> "Readiness":
+        """What strangers are told: which parts are well, and no more."""
+        told = [part.model_copy(update={"message": "", "hint": ""}) for part in self.parts]
+        return Readiness(ready=self.ready, parts=told)
+
 
 class StatusOut(BaseModel):
     model: str = Field(description="The language model.")

@@ -58,6 +58,7 @@ def server() -> Iterator[HTTPServer]:
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             self.server.asked.append((self.path, body))
+            self.server.sent.append({name.lower(): value for name, value in self.headers.items()})
             status, kind, body = self.server.answers.get(self.path) or self.server.answer
             self.send_response(status)
             self.send_header("content-type", kind)
@@ -69,7 +70,7 @@ def server() -> Iterator[HTTPServer]:
         def log_message(self, *_: object) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.asked, server.answers = [], {}
+        server.asked, server.sent, server.answers = [], [], {}
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from app.cli.client import ApiClient
-from app.cli.errors import NotRunning, Refused
+from app.cli.errors import NoApiKey, NotRunning, Refused
 
 PROBLEM = {"detail": "There is no document doc_x.", "hint": "See preread ls.", "code": "not_found"}
 
@@ -54,3 +54,25 @@ def test_a_stream_that_just_ends_is_an_error(server, client) -> None:
     server.answer = 200, "text/event-stream", b'event: delta\ndata: {"text": "half"}\n\n'
     with pytest.raises(Refused, match="before it was complete"):
         list(client.ask_streaming({}))
+
+
+def refuse(server) -> None:
+    problem = {**PROBLEM, "code": "unauthenticated", "detail": "This API key is not known."}
+    server.answer = 401, "application/problem+json", json.dumps(problem).encode()
+
+
+def test_without_a_key_one_is_told_where_it_comes_from(server, client) -> None:
+    refuse(server)
+    with pytest.raises(NoApiKey) as caught:
+        client.status()
+    assert "PREREAD_API_KEY" in caught.value.hint
+    with pytest.raises(NoApiKey):
+        list(client.ask_streaming({}))
+
+
+def test_a_key_is_sent_and_one_that_is_refused_is_no_missing_one(server) -> None:
+    refuse(server)
+    with ApiClient(f"http://127.0.0.1:{server.server_port}", "prk_a_b") as client, pytest.raises(Refused) as caught:
+        client.status()
+    assert caught.value.problem_code == "unauthenticated"
+    assert server.sent[-1]["authorization"] == "Bearer prk_a_b"
