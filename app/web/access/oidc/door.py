@@ -78,11 +78,12 @@ class OidcDoor:
 
     def _entered(self, returned: Return, signing_in: SigningIn, audit: Audit) -> RedirectResponse:
         client = self._open_client()
+        if returned.error:
+            # Nobody is signed in by it, so it need not say whose answer it is: not every provider does.
+            raise ProviderDenied(f"The provider says {returned.error[:100]!r}.", "Try again.")
         attempt = self._seal.open(returned.sealed, returned.state)
         identity: OidcIdentity | None = None
         try:
-            if returned.error or not returned.code:
-                raise ProviderDenied(f"The provider says {returned.error[:100]!r}.", "Try again.")
             identity = client.finish(returned.code, attempt)
             user = self._users.user_of(identity)
         except PrereadError as error:
