@@ -111,7 +111,9 @@ async def get_key_admin(services: ServicesDep, principal: PrincipalDep, audit: A
     return KeyAdmin(services, principal, audit, access)
 
 
-async def get_user_admin(services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep) -> UserAdmin:
+async def get_user_admin(
+    services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep
+) -> UserAdmin:
     return UserAdmin(services, principal, audit, access)
 
 
