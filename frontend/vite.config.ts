@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
-const API_PATHS = ["ask", "documents", "status", "precompute", "healthz", "readyz", "metrics", "jobs", "admin"];
+const API_PATHS = ["ask", "documents", "status", "precompute", "healthz", "readyz", "metrics", "jobs", "admin", "auth"];
 const API_SERVER = "http://127.0.0.1:8100";
 
 export default defineConfig({

@@ -73,6 +73,18 @@ class Code(StrEnum):
     USER_NOT_FOUND = "user_not_found", "There is no such user."
     USER_EXISTS = "user_exists", "The name is taken."
     LAST_ADMIN = "last_admin", "Nobody could administer the tenant afterwards."
+    USER_DISABLED = "user_disabled", "The user may not sign in any more."
+
+    # Of single sign-on (docs/oidc.md).
+    OIDC_FAILED = "oidc_failed", "Signing in through the provider failed."
+    OIDC_OFF = "oidc_off", "No provider is set."
+    OIDC_STATE = "oidc_state", "The sign-in was not begun in this browser, took too long, or was used before."
+    OIDC_DENIED = "oidc_denied", "The provider, or the user there, said no."
+    OIDC_REFUSED = "oidc_refused", "The provider does not take what Preread sends."
+    OIDC_TOKEN = "oidc_token", "The provider's token is not what it must be."
+    OIDC_NO_ROLE = "oidc_no_role", "None of the user's groups has a role."
+    OIDC_TENANT = "oidc_tenant", "The token names no tenant, or none that can be one."
+    OIDC_UNAVAILABLE = "oidc_unavailable", "The provider does not answer."
 
     # Of documents and what is kept of them.
     DOCUMENT_NOT_FOUND = "document_not_found", "There is no such document."

@@ -16,6 +16,7 @@ from app.web.access.access import Access
 from app.web.access.audit import Audit
 from app.web.access.errors import TurnedAway
 from app.web.access.key_admin import KeyAdmin
+from app.web.access.oidc.door import OidcDoor
 from app.web.access.signing_in import SigningIn
 from app.web.access.user_admin import UserAdmin
 from app.web.answering import Answering
@@ -156,6 +157,11 @@ async def get_signing_in(services: ServicesDep, access: AccessDep) -> SigningIn:
     return SigningIn(services, access)
 
 
+async def get_oidc_door(connection: HTTPConnection) -> OidcDoor:
+    door: OidcDoor = connection.app.state.oidc_door
+    return door
+
+
 async def get_key_admin(services: ServicesDep, principal: PrincipalDep, audit: AuditDep, access: AccessDep) -> KeyAdmin:
     return KeyAdmin(services, principal, audit, access)
 
@@ -194,6 +200,7 @@ JobsDep = Annotated[Jobs, Depends(get_jobs)]
 KeyAdminDep = Annotated[KeyAdmin, Depends(get_key_admin)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 OngoingDep = Annotated[Ongoing, Depends(get_ongoing)]
+OidcDoorDep = Annotated[OidcDoor, Depends(get_oidc_door)]
 SigningInDep = Annotated[SigningIn, Depends(get_signing_in)]
 SyncsDep = Annotated[Syncs, Depends(get_syncs)]
 SystemDep = Annotated[System, Depends(get_system)]

@@ -11,6 +11,7 @@ from app.core.settings import Settings, get_settings
 from app.web.access.access import Access
 from app.web.access.guard import require_guards
 from app.web.access.known_body import KnownBody
+from app.web.access.oidc.door import OidcDoor
 from app.web.access_log import AccessLog
 from app.web.answering import Answering
 from app.web.body_limit import BodyLimit
@@ -35,6 +36,7 @@ from app.web.routes import (
     keys,
     labels,
     metrics,
+    oidc,
     openai,
     session,
     status,
@@ -56,6 +58,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         services = await run_in_threadpool(open_services, settings)
         app.state.services = services
         app.state.access = Access(services)
+        app.state.oidc_door = OidcDoor(settings, services.catalog)
         live = LiveAnswers(settings)
         app.state.answering = Answering(services, live)
         app.state.probing = Probing(part_checks(services), stopping=lambda: services.admission.stopping)
@@ -66,6 +69,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             await live.close()
             await app.state.answering.close()
             await app.state.access.close()
+            app.state.oidc_door.close()
             await services.close()
             if traces is not None:
                 await run_in_threadpool(traces.close)
@@ -90,7 +94,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(RequestIds)  # the last is the outermost
     for module in (ask, conversations, feedback, openai, documents, files, labels, syncs, health, status):
         app.include_router(module.router)
-    for module in (admin, jobs, metrics, session, keys, users, audit, internal):
+    for module in (admin, jobs, metrics, session, oidc, keys, users, audit, internal):
         app.include_router(module.router)
     require_guards(app)
     add_pages(app)

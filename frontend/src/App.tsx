@@ -2,51 +2,79 @@ import { useEffect } from "react";
 
 import { AdminView } from "./admin/AdminView";
 import { AskView } from "./answer/AskView";
+import { forgetDraft } from "./answer/draft";
+import { SignInView } from "./session/SignInView";
+import { TopBar } from "./session/TopBar";
+import { may, ownerOf, type Session } from "./session/types";
+import { useSession, type SessionState } from "./session/useSession";
+import { ProblemNote } from "./shared/ProblemNote";
 import { useHashView, type View } from "./useHashView";
 
 const TITLES: Record<View, string> = {
   ask: "Preread – ask your documents",
-  admin: "Preread – cache",
+  admin: "Preread – administration",
 };
 
 export function App() {
   const view = useHashView();
+  const { state, check, signIn, signOut } = useSession();
+  const isIn = state.phase === "in";
+  const shown = shownSession(state);
 
   useEffect(() => {
-    document.title = TITLES[view];
-  }, [view]);
+    document.title = isIn ? TITLES[view] : "Preread – sign in";
+  }, [view, isIn]);
+
+  const leave = async () => {
+    await signOut();
+    forgetDraft();
+  };
 
   return (
     <>
-      <header className="top">
-        <div className="top-inner">
-          <a className="brand" href="#/">
-            <img src="./favicon.svg" alt="" width="28" height="28" />
-            Preread
-          </a>
-          <nav aria-label="Views">
-            <NavLink view="ask" href="#/" current={view} label="Ask" />
-            <NavLink view="admin" href="#/admin" current={view} label="Admin" />
-          </nav>
-        </div>
-      </header>
-      {/* Asking stays mounted, so that a look at the cache does not cost a running answer. */}
-      <main hidden={view !== "ask"}>
-        <AskView />
-      </main>
-      {view === "admin" && (
+      <TopBar session={isIn ? state.session : null} view={view} onSignOut={leave} />
+      {state.phase === "unknown" && (
         <main>
-          <AdminView />
+          <ProblemNote problem={state.problem}>
+            <button type="button" className="button" onClick={check}>
+              Try again
+            </button>
+          </ProblemNote>
+        </main>
+      )}
+      {state.phase === "out" && (
+        <main>
+          <SignInView again={state.last !== null} onSignIn={signIn} />
+        </main>
+      )}
+      {/* Kept while nobody is signed in, so that signing in again costs nothing; gone when it is somebody else. */}
+      {shown !== null && (
+        <div key={ownerOf(shown)} hidden={!isIn}>
+          <Workspace session={shown} view={view} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Workspace({ session, view }: { session: Session; view: View }) {
+  const admin = view === "admin" && may(session, "admin");
+  return (
+    <>
+      {/* Asking stays mounted, so that a look at the cache does not cost a running answer. */}
+      <main hidden={admin}>
+        <AskView session={session} />
+      </main>
+      {admin && (
+        <main>
+          <AdminView key={session.csrf_token} />
         </main>
       )}
     </>
   );
 }
 
-function NavLink(props: { view: View; href: string; current: View; label: string }) {
-  return (
-    <a href={props.href} aria-current={props.view === props.current ? "page" : undefined}>
-      {props.label}
-    </a>
-  );
+function shownSession(state: SessionState): Session | null {
+  if (state.phase === "in") return state.session;
+  return state.phase === "out" ? state.last : null;
 }

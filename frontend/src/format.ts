@@ -1,9 +1,11 @@
-/** Numbers for people, each with its unit. */
+/** Numbers and times for people, each number with its unit. */
 
 export const NO_DATA = "no data";
 
 const WHOLE = new Intl.NumberFormat("en");
 const SHORT = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
+const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 export function count(value: number): string {
@@ -39,4 +41,13 @@ export function seconds(milliseconds: number): string {
 
 export function milliseconds(value: number): string {
   return `${SHORT.format(value)} ms`;
+}
+
+/** A day on the reader's own clock; `time` is ISO 8601. */
+export function day(time: string): string {
+  return DAY.format(new Date(time));
+}
+
+export function moment(time: string): string {
+  return MOMENT.format(new Date(time));
 }

@@ -4,10 +4,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { App } from "../src/App";
 import type { CacheStats } from "../src/types";
-import { EMPTY_STATS, PROBLEM, STATS } from "./samples";
-import { json, LiveStream, serve } from "./server";
+import { ADMIN, EMPTY_STATS, PROBLEM, STATS } from "./samples";
+import { json, LiveStream, serve, signedIn } from "./server";
 
-const NO_DOCUMENTS = { "GET /documents": () => json({ items: [], total: 0 }) };
+const PAGE = {
+  ...signedIn(ADMIN),
+  "GET /admin/keys": () => json({ items: [] }),
+  "GET /admin/audit": () => json({ items: [], total: 0 }),
+};
+
 
 beforeEach(() => {
   window.location.hash = "#/admin";
@@ -16,7 +21,7 @@ beforeEach(() => {
 afterEach(cleanup);
 
 function serveStats(stats: CacheStats) {
-  return serve({ ...NO_DOCUMENTS, "GET /admin/cache": () => json(stats) });
+  return serve({ ...PAGE, "GET /admin/cache": () => json(stats) });
 }
 
 async function tile(name: string): Promise<string | null | undefined> {
@@ -67,7 +72,7 @@ describe("the admin view", () => {
 
   it("counts again on Refresh, and shows what went wrong", async () => {
     let broken = true;
-    serve({ ...NO_DOCUMENTS, "GET /admin/cache": () => (broken ? json(PROBLEM, 503) : json(STATS)) });
+    serve({ ...PAGE, "GET /admin/cache": () => (broken ? json(PROBLEM, 503) : json(STATS)) });
     render(<App />);
     expect(await screen.findByText(PROBLEM.detail)).toBeTruthy();
     broken = false;
@@ -79,9 +84,9 @@ describe("the admin view", () => {
   it("does not cost an answer that is still streaming", async () => {
     const stream = new LiveStream();
     window.location.hash = "#/";
-    serve({ ...NO_DOCUMENTS, "GET /admin/cache": () => json(STATS), "POST /ask": stream.respond });
+    serve({ ...PAGE, "GET /admin/cache": () => json(STATS), "POST /ask": stream.respond });
     render(<App />);
-    await userEvent.type(screen.getByLabelText("Your question"), "Why?{Enter}");
+    await userEvent.type(await screen.findByLabelText("Your question"), "Why?{Enter}");
     await act(async () => {
       window.location.hash = "#/admin";
     });

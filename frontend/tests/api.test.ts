@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { deleteDocument, problemOf, streamAnswer } from "../src/api";
+import { deleteDocument, streamAnswer } from "../src/api";
+import { problemOf } from "../src/http";
 import type { AnswerEvent, Problem } from "../src/types";
 import { ANSWER, PROBLEM } from "./samples";
 import { json, LiveStream, serve } from "./server";

@@ -3,10 +3,9 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { App } from "../src/App";
-import { ANSWER, PASSAGE, PROBLEM } from "./samples";
-import { json, LiveStream, serve } from "./server";
+import { ANSWER, PASSAGE, PROBLEM, READER } from "./samples";
+import { LiveStream, serve, signedIn } from "./server";
 
-const NO_DOCUMENTS = { "GET /documents": () => json({ items: [], total: 0 }) };
 const META = { request_id: "req_1", model: "m", policy: "exact" };
 
 let stream: LiveStream;
@@ -14,10 +13,11 @@ let asked: unknown[];
 
 beforeEach(() => {
   window.location.hash = "#/";
+  sessionStorage.clear();
   stream = new LiveStream();
   asked = [];
   serve({
-    ...NO_DOCUMENTS,
+    ...signedIn(READER),
     "POST /ask": (request) => {
       asked.push(request.body);
       return stream.respond(request);
@@ -31,6 +31,11 @@ function box(): HTMLTextAreaElement {
   return screen.getByLabelText("Your question");
 }
 
+async function open() {
+  render(<App />);
+  await screen.findByLabelText("Your question");
+}
+
 async function ask(text = "How do we travel?") {
   await userEvent.type(box(), `${text}{Enter}`);
   await screen.findByRole("button", { name: "Stop" });
@@ -42,7 +47,7 @@ async function send(event: string, data: unknown) {
 
 describe("the question box", () => {
   it("sends on Enter and starts a new line on Shift + Enter", async () => {
-    render(<App />);
+    await open();
     await userEvent.type(box(), "one{Shift>}{Enter}{/Shift}two");
     expect(asked).toEqual([]);
     await userEvent.type(box(), "{Enter}");
@@ -50,8 +55,8 @@ describe("the question box", () => {
     expect(box().value).toBe("");
   });
 
-  it("leaves Enter to an input method that composes", () => {
-    render(<App />);
+  it("leaves Enter to an input method that composes", async () => {
+    await open();
     fireEvent.change(box(), { target: { value: "にほん" } });
     fireEvent(box(), createEvent.keyDown(box(), { key: "Enter", isComposing: true }));
     fireEvent.keyDown(box(), { key: "Enter", keyCode: 229 });
@@ -61,14 +66,14 @@ describe("the question box", () => {
   });
 
   it("sends nothing that is only blanks", async () => {
-    render(<App />);
+    await open();
     await userEvent.type(box(), "  {Enter}");
     expect(asked).toEqual([]);
     expect(screen.getByRole<HTMLButtonElement>("button", { name: "Ask" }).disabled).toBe(true);
   });
 
   it("asks without cache when told to", async () => {
-    render(<App />);
+    await open();
     await userEvent.click(screen.getByRole("checkbox", { name: "Answer without cache" }));
     await ask();
     expect(asked).toMatchObject([{ cache: "off" }]);
@@ -77,7 +82,7 @@ describe("the question box", () => {
 
 describe("an answer", () => {
   it("streams as text, never as HTML", async () => {
-    render(<App />);
+    await open();
     await ask();
     await send("meta", META);
     await send("delta", { text: "<img src=x onerror=alert(1)> **" });
@@ -88,7 +93,7 @@ describe("an answer", () => {
   });
 
   it("ends with its sources, the quote marked, and the line about the cache", async () => {
-    render(<App />);
+    await open();
     await ask();
     await send("meta", META);
     await send("sources", { passages: [PASSAGE, { ...PASSAGE, n: 2, chunk_id: "chk_2" }], retrieval_ms: 2 });
@@ -104,7 +109,7 @@ describe("an answer", () => {
   });
 
   it("has no row for what was not measured", async () => {
-    render(<App />);
+    await open();
     await ask();
     const usage = { ...ANSWER.usage, reused_tokens: null };
     const timings = { ...ANSWER.timings, select_ms: null };
@@ -116,7 +121,7 @@ describe("an answer", () => {
   });
 
   it("leads from its marks to their sources", async () => {
-    render(<App />);
+    await open();
     await ask();
     await send("sources", { passages: [PASSAGE], retrieval_ms: 2 });
     await send("done", ANSWER);
@@ -126,7 +131,7 @@ describe("an answer", () => {
   });
 
   it("opens the list of unquoted passages for a mark that names one of them", async () => {
-    render(<App />);
+    await open();
     await ask();
     await send("sources", { passages: [PASSAGE, { ...PASSAGE, n: 2, chunk_id: "chk_2" }], retrieval_ms: 2 });
     await send("done", { ...ANSWER, answer: "By rail [1], not by air [2]." });
@@ -138,7 +143,7 @@ describe("an answer", () => {
   });
 
   it("says honestly that nothing was found", async () => {
-    render(<App />);
+    await open();
     await ask();
     await send("done", { ...ANSWER, status: "no_answer", answer: "The documents do not say.", citations: [] });
     expect(await screen.findByText("Not found in your documents")).toBeTruthy();
@@ -146,7 +151,7 @@ describe("an answer", () => {
   });
 
   it("keeps what has come when it is stopped, and closes the connection", async () => {
-    render(<App />);
+    await open();
     await ask();
     await send("delta", { text: "By rail" });
     await userEvent.click(screen.getByRole("button", { name: "Stop" }));
@@ -156,7 +161,7 @@ describe("an answer", () => {
   });
 
   it("shows an error's detail and hint", async () => {
-    render(<App />);
+    await open();
     await ask();
     await send("error", PROBLEM);
     const alert = await screen.findByRole("alert");
@@ -165,7 +170,7 @@ describe("an answer", () => {
   });
 
   it.each(["end", "break"] as const)("is incomplete when the connection %ss early, and can be retried", async (how) => {
-    render(<App />);
+    await open();
     await ask();
     await send("delta", { text: "By " });
     await act(async () => stream[how]());
@@ -177,7 +182,7 @@ describe("an answer", () => {
   });
 
   it("gives the question back for editing after an error", async () => {
-    render(<App />);
+    await open();
     await ask("A very long question");
     await send("error", PROBLEM);
     await userEvent.click(await screen.findByRole("button", { name: "Edit question" }));

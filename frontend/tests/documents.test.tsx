@@ -19,7 +19,7 @@ function list(...items: DocumentOut[]): Handler {
 describe("the list of documents", () => {
   it("says what to do while it is empty", async () => {
     serve({ "GET /documents": list() });
-    render(<Documents />);
+    render(<Documents canWrite />);
     expect(await screen.findByText(/Add a document, then ask/)).toBeTruthy();
   });
 
@@ -28,7 +28,7 @@ describe("the list of documents", () => {
     serve({
       "GET /documents": list(DOCUMENT, { ...DOCUMENT, id: "doc_2", title: "", name: "scan.pdf", state: "failed", failure }),
     });
-    render(<Documents />);
+    render(<Documents canWrite />);
     const [good, bad] = await screen.findAllByTestId("document");
     expect(good?.textContent).toContain("Pre-read");
     expect(bad?.textContent).toContain("scan.pdf");
@@ -42,7 +42,7 @@ describe("the list of documents", () => {
     const { calls } = serve({
       "GET /documents": () => json({ items: [{ ...DOCUMENT, ...states[round++] }], total: 1 }),
     });
-    render(<Documents />);
+    render(<Documents canWrite />);
     await act(() => vi.advanceTimersByTimeAsync(0));
     expect(screen.getByText("Waiting")).toBeTruthy();
     await act(() => vi.advanceTimersByTimeAsync(1_000));
@@ -56,12 +56,29 @@ describe("the list of documents", () => {
   it("can be loaded again after a failure", async () => {
     let broken = true;
     serve({ "GET /documents": () => (broken ? json(PROBLEM, 503) : json({ items: [DOCUMENT], total: 1 })) });
-    render(<Documents />);
+    render(<Documents canWrite />);
     await screen.findByText(PROBLEM.detail);
     broken = false;
     await userEvent.click(screen.getByRole("button", { name: "Load again" }));
     expect(await screen.findByText("Travel rules")).toBeTruthy();
     expect(screen.queryByText(PROBLEM.detail)).toBeNull();
+  });
+});
+
+describe("somebody who may only read", () => {
+  it("is offered nothing that changes documents", async () => {
+    const failure = { code: "unreadable_file", message: "The file is damaged." };
+    serve({ "GET /documents": list(DOCUMENT, { ...DOCUMENT, id: "doc_2", state: "failed", failure }) });
+    render(<Documents canWrite={false} />);
+    expect(await screen.findAllByTestId("document")).toHaveLength(2);
+    expect(screen.queryByLabelText("Add documents")).toBeNull();
+    expect(screen.queryByRole("button")).toBeNull();
+  });
+
+  it("is not told to add a document to an empty list", async () => {
+    serve({ "GET /documents": list() });
+    render(<Documents canWrite={false} />);
+    expect(await screen.findByText("There are no documents here yet.")).toBeTruthy();
   });
 });
 
@@ -72,7 +89,7 @@ describe("a long list", () => {
       asked.push(path);
       return json({ items: [DOCUMENT], total: 120 });
     });
-    render(<Documents />);
+    render(<Documents canWrite />);
     expect(await screen.findByText("1–50 of 120")).toBeTruthy();
     await userEvent.click(screen.getByRole("button", { name: "Next" }));
     expect(screen.getByText("51–100 of 120")).toBeTruthy();
@@ -97,7 +114,7 @@ describe("a failed document", () => {
         return json({}, 202);
       },
     });
-    render(<Documents />);
+    render(<Documents canWrite />);
     await userEvent.click(await screen.findByRole("button", { name: "Try Travel rules again" }));
     expect(await screen.findByText("Pre-read")).toBeTruthy();
   });
@@ -116,7 +133,7 @@ describe("adding documents", () => {
         return json({ document: items[0], created: true }, 201);
       },
     });
-    render(<Documents />);
+    render(<Documents canWrite />);
     await userEvent.upload(screen.getByLabelText("Add documents"), file);
     expect(await screen.findByText("rules.md was added.")).toBeTruthy();
     expect(await screen.findByText("rules.md")).toBeTruthy();
@@ -127,7 +144,7 @@ describe("adding documents", () => {
       "GET /documents": list(DOCUMENT),
       "POST /documents": () => json({ document: DOCUMENT, created: false }),
     });
-    render(<Documents />);
+    render(<Documents canWrite />);
     fireEvent.drop(screen.getByTestId("drop-area"), { dataTransfer: { files: [file] } });
     expect(await screen.findByText("rules.md is already here.")).toBeTruthy();
   });
@@ -142,7 +159,7 @@ describe("adding documents", () => {
         return json({ ...PROBLEM, detail: "It is larger than 50 MB.", hint: "Split it." }, 413);
       },
     });
-    render(<Documents />);
+    render(<Documents canWrite />);
     const next = new File(["x"], "next.txt", { type: "text/plain" });
     await userEvent.upload(screen.getByLabelText("Add documents"), [file, next]);
     expect(await screen.findByText("rules.md was not added. It is larger than 50 MB.")).toBeTruthy();
@@ -155,7 +172,7 @@ describe("adding documents", () => {
 describe("deleting a document", () => {
   it("asks first, and Escape keeps it", async () => {
     const { calls } = serve({ "GET /documents": list(DOCUMENT) });
-    render(<Documents />);
+    render(<Documents canWrite />);
     await userEvent.click(await screen.findByRole("button", { name: "Delete Travel rules" }));
     expect(document.activeElement?.textContent).toBe("Keep");
     await userEvent.keyboard("{Escape}");
@@ -172,7 +189,7 @@ describe("deleting a document", () => {
         return new Response(null, { status: 204 });
       },
     });
-    render(<Documents />);
+    render(<Documents canWrite />);
     await userEvent.click(await screen.findByRole("button", { name: "Delete Travel rules" }));
     const question = screen.getByRole("group", { name: "Delete Travel rules?" });
     await userEvent.click(within(question).getByRole("button", { name: "Delete for good" }));
@@ -182,7 +199,7 @@ describe("deleting a document", () => {
 
   it("keeps it in the list, with the reason, when that fails", async () => {
     serve({ "GET /documents": list(DOCUMENT), "DELETE /documents/doc_1": () => json(PROBLEM, 503) });
-    render(<Documents />);
+    render(<Documents canWrite />);
     await userEvent.click(await screen.findByRole("button", { name: "Delete Travel rules" }));
     await userEvent.click(screen.getByRole("button", { name: "Delete for good" }));
     expect(await screen.findByText(PROBLEM.detail)).toBeTruthy();

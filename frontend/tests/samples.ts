@@ -1,3 +1,5 @@
+import type { ApiKey } from "../src/admin/keys/types";
+import type { Session } from "../src/session/types";
 import type { Answer, CacheStats, Citation, DocumentOut, Passage, Problem } from "../src/types";
 
 export const PASSAGE: Passage = {
@@ -122,4 +124,49 @@ export const STATS: CacheStats = {
     },
   ],
   documents_total: 1,
+};
+
+export const ADMIN: Session = {
+  name: "ada",
+  tenant: "default",
+  role: "admin",
+  permissions: ["ask", "documents:read", "documents:write", "metrics", "admin"],
+  csrf_token: "token-of-ada",
+};
+
+export const EDITOR: Session = {
+  ...ADMIN,
+  name: "ed",
+  role: "editor",
+  permissions: ["ask", "documents:read", "documents:write"],
+  csrf_token: "token-of-ed",
+};
+
+export const READER: Session = {
+  ...ADMIN,
+  name: "rita",
+  role: "reader",
+  permissions: ["ask", "documents:read"],
+  csrf_token: "token-of-rita",
+};
+
+export const KEY: ApiKey = {
+  id: "key_1",
+  name: "night job",
+  role: "editor",
+  scopes: ["documents:write"],
+  created_at: "2026-01-05T10:00:00Z",
+  expires_at: null,
+  revoked_at: null,
+  last_used_at: "2026-01-06T10:00:00Z",
+  requests_per_minute: null,
+  concurrent_requests: null,
+};
+
+export const UNKNOWN: Problem = {
+  title: "Unauthorized",
+  status: 401,
+  detail: "You are not signed in.",
+  code: "unauthenticated",
+  hint: "Sign in.",
 };

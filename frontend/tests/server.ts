@@ -1,7 +1,15 @@
 import { vi } from "vitest";
 
+import type { Session } from "../src/session/types";
+
 /** What a test's server does with one request. */
-export type Handler = (request: { body: unknown; signal: AbortSignal | null }) => Response | Promise<Response>;
+export type Handler = (request: Request) => Response | Promise<Response>;
+
+interface Request {
+  body: unknown;
+  headers: Headers;
+  signal: AbortSignal | null;
+}
 
 /** Puts a scripted server behind `fetch`; requests that no line of the script names fail the test. */
 export function serve(script: Record<string, Handler>): { calls: string[] } {
@@ -12,9 +20,17 @@ export function serve(script: Record<string, Handler>): { calls: string[] } {
     const handler = script[name];
     if (handler === undefined) throw new Error(`the script has no answer to ${name}`);
     const body = typeof init.body === "string" ? JSON.parse(init.body) : init.body;
-    return handler({ body, signal: init.signal ?? null });
+    return handler({ body, headers: new Headers(init.headers), signal: init.signal ?? null });
   });
   return { calls };
+}
+
+/** Lines of a script: this person is signed in, and there are no documents. */
+export function signedIn(session: Session): Record<string, Handler> {
+  return {
+    "GET /auth/session": () => json(session),
+    "GET /documents": () => json({ items: [], total: 0 }),
+  };
 }
 
 export function json(value: unknown, status = 200): Response {

@@ -60,7 +60,8 @@ class SigningIn:
         )
 
     def methods(self) -> MethodsOut:
-        return MethodsOut(password=True, oidc=False, oidc_name="")
+        oidc = bool(self._settings.oidc_issuer)
+        return MethodsOut(password=True, oidc=oidc, oidc_name=self._settings.oidc_name if oidc else "")
 
     def _checked(self, name: str, password: str, audit: Audit) -> tuple[str, User]:
         user = self._catalog.find_user(name)

@@ -1,45 +1,14 @@
-import { useState } from "react";
-
-import { Pager } from "../shared/Pager";
-import { ProblemNote } from "../shared/ProblemNote";
-import type { CacheStats } from "../types";
-import { CacheTables } from "./CacheTables";
-import { CacheTiles } from "./CacheTiles";
-import { DocumentCacheTable } from "./DocumentCacheTable";
-import { PAGE_SIZE, useCacheStats } from "./useCacheStats";
+import { AuditLog } from "./audit/AuditLog";
+import { CachePanel } from "./CachePanel";
+import { KeysPanel } from "./keys/KeysPanel";
 
 export function AdminView() {
-  const [offset, setOffset] = useState(0);
-  const { stats, problem, refresh } = useCacheStats(offset);
-
   return (
     <div className="admin">
-      <div className="admin-head">
-        <h1>Cache</h1>
-        <button type="button" className="button" onClick={refresh}>
-          Refresh
-        </button>
-      </div>
-      {problem !== null && <ProblemNote problem={problem} />}
-      {stats === null && problem === null && <p className="waiting">Counting…</p>}
-      {stats !== null && <Report stats={stats} offset={offset} onMove={setOffset} />}
+      <h1>Administration</h1>
+      <CachePanel />
+      <KeysPanel />
+      <AuditLog />
     </div>
-  );
-}
-
-interface ReportProps {
-  stats: CacheStats;
-  offset: number;
-  onMove: (offset: number) => void;
-}
-
-function Report({ stats, offset, onMove }: ReportProps) {
-  return (
-    <>
-      <CacheTiles stats={stats} />
-      <CacheTables stats={stats} />
-      <DocumentCacheTable rows={stats.documents} />
-      <Pager offset={offset} size={PAGE_SIZE} total={stats.documents_total} onMove={onMove} />
-    </>
   );
 }

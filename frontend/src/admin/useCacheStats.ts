@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from "react";
 
-import { cacheStats, problemOf } from "../api";
+import { cacheStats } from "../api";
+import { problemOf } from "../http";
 import type { CacheStats, Problem } from "../types";
 
 export const PAGE_SIZE = 50;

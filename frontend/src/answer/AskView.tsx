@@ -1,17 +1,25 @@
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { Documents } from "../documents/Documents";
+import { may, ownerOf, type Session } from "../session/types";
 import type { Question } from "../types";
 import { AnswerCard } from "./AnswerCard";
+import { useDraft } from "./draft";
 import { QuestionForm } from "./QuestionForm";
 import { isRunning } from "./reducer";
 import { useAnswer } from "./useAnswer";
 
-export function AskView() {
+export function AskView({ session }: { session: Session }) {
   const { state, ask, stop } = useAnswer();
-  const [draft, setDraft] = useState("");
+  const [draft, setDraft] = useDraft(ownerOf(session));
   const [withoutCache, setWithoutCache] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
+
+  const refused = state.problem?.status === 401 ? state.question : null;
+  useEffect(() => {
+    // Signing in may leave the page: the draft outlives that, an asked question does not.
+    if (refused !== null && draft === "") setDraft(refused.question);
+  }, [refused]);
 
   const submit = () => {
     ask({ question: draft.trim(), cache: withoutCache ? "off" : "auto" });
@@ -44,7 +52,7 @@ export function AskView() {
         />
         <AnswerCard state={state} onRetry={retry} onEdit={edit} />
       </div>
-      <Documents />
+      <Documents key={session.csrf_token} canWrite={may(session, "documents:write")} />
     </div>
   );
 }

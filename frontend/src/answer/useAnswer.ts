@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useReducer, useRef } from "react";
 
-import { problemOf, streamAnswer } from "../api";
+import { streamAnswer } from "../api";
+import { problemOf } from "../http";
 import type { Question } from "../types";
 import { IDLE, reduceAnswer, type AnswerState } from "./reducer";
 

@@ -1,20 +1,22 @@
 import { useState } from "react";
 
-import { deleteDocument, documentTextUrl, problemOf, retryDocument } from "../api";
+import { deleteDocument, documentTextUrl, retryDocument } from "../api";
 import { bytes, plural } from "../format";
+import { problemOf } from "../http";
+import { ConfirmButton } from "../shared/ConfirmButton";
 import { ProblemNote } from "../shared/ProblemNote";
 import { StateBadge } from "../shared/StateBadge";
 import type { DocumentOut, Problem } from "../types";
-import { DeleteButton } from "./DeleteButton";
 import { progress } from "../shared/documentState";
 
 interface Props {
   document: DocumentOut;
+  canWrite: boolean;
   onChanged: () => void;
   onDeleted: () => void;
 }
 
-export function DocumentRow({ document, onChanged, onDeleted }: Props) {
+export function DocumentRow({ document, canWrite, onChanged, onDeleted }: Props) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [leaving, setLeaving] = useState(false);
   const state = leaving ? "deleting" : document.state;
@@ -60,14 +62,21 @@ export function DocumentRow({ document, onChanged, onDeleted }: Props) {
         <p className="document-failure">{document.failure.message}</p>
       )}
       {problem !== null && <ProblemNote problem={problem} />}
-      {state !== "deleting" && (
+      {canWrite && state !== "deleting" && (
         <div className="document-actions">
           {state === "failed" && (
             <button type="button" className="link" aria-label={`Try ${title} again`} onClick={retry}>
               Try again
             </button>
           )}
-          <DeleteButton title={title} onConfirm={remove} />
+          <ConfirmButton
+            label="Delete"
+            name={`Delete ${title}`}
+            question="Delete it and all that was read from it?"
+            keep="Keep"
+            confirm="Delete for good"
+            onConfirm={remove}
+          />
         </div>
       )}
     </li>

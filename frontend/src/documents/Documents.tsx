@@ -10,7 +10,7 @@ import { useUploads } from "./useUploads";
 
 const FILTER_FROM = 8;
 
-export function Documents() {
+export function Documents({ canWrite }: { canWrite: boolean }) {
   const [offset, setOffset] = useState(0);
   const [filter, setFilter] = useState("");
   const { page, problem, refresh } = useDocuments(offset, filter);
@@ -32,7 +32,7 @@ export function Documents() {
       <h2 id="documents-title" ref={heading} tabIndex={-1}>
         Documents {page !== null && <span className="total">{count(page.total)}</span>}
       </h2>
-      <UploadArea uploads={uploads} />
+      {canWrite && <UploadArea uploads={uploads} />}
       {problem !== null && (
         <ProblemNote problem={problem}>
           <button type="button" className="button" onClick={refresh}>
@@ -52,7 +52,7 @@ export function Documents() {
       )}
       {page !== null && page.items.length === 0 && (
         <p className="empty">
-          {filter === "" ? "Nothing here yet. Add a document, then ask about it." : "No document has this name."}
+          {filter === "" ? emptyText(canWrite) : "No document has this name."}
         </p>
       )}
       {page !== null && page.items.length > 0 && (
@@ -61,6 +61,7 @@ export function Documents() {
             <DocumentRow
               key={document.id}
               document={document}
+              canWrite={canWrite}
               onChanged={refresh}
               onDeleted={afterDelete}
             />
@@ -68,8 +69,18 @@ export function Documents() {
         </ul>
       )}
       {page !== null && (
-        <Pager offset={offset} size={PAGE_SIZE} total={page.total} onMove={setOffset} />
+        <Pager
+          label="Pages of documents"
+          offset={offset}
+          size={PAGE_SIZE}
+          total={page.total}
+          onMove={setOffset}
+        />
       )}
     </section>
   );
+}
+
+function emptyText(canWrite: boolean): string {
+  return canWrite ? "Nothing here yet. Add a document, then ask about it." : "There are no documents here yet.";
 }

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from "react";
 
-import { listDocuments, problemOf } from "../api";
+import { listDocuments } from "../api";
+import { problemOf } from "../http";
 import type { DocumentPage, Problem } from "../types";
 import { isInProgress } from "../shared/documentState";
 

@@ -1,6 +1,7 @@
 import { useCallback, useRef, useState } from "react";
 
-import { problemOf, uploadDocument } from "../api";
+import { uploadDocument } from "../api";
+import { problemOf } from "../http";
 import type { Problem } from "../types";
 
 export interface FailedUpload {

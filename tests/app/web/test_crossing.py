@@ -70,6 +70,12 @@ def whole(**options: Any) -> Callable[[Attempt], None]:
     return attempt
 
 
+def redirected(it: Attempt) -> None:
+    answer = it.send({})
+    assert answer.is_redirect
+    it.takes_nothing(answer)
+
+
 def narrowed(*queries: str) -> Callable[[Attempt], None]:
     """A list, and the same searched for what the other has."""
 
@@ -174,6 +180,8 @@ ENTRIES: dict[str, Callable[[Attempt], None]] = {
     "GET /admin/runs/{run_id}": by_id(),
     "GET /metrics": scraping,
     "GET /auth/methods": whole(),
+    "GET /auth/oidc/start": redirected,
+    "GET /auth/oidc/callback": redirected,
     "POST /auth/session": signing_in,
     "GET /auth/session": whole(),
     "DELETE /auth/session": whole(),

@@ -12,7 +12,7 @@ from app.web.deps import get_principal
 from app.web.main import create_app
 from app.web.problems import install_problems
 
-PUBLIC_OPERATIONS = {"health", "readiness", "sign_in", "sign_in_methods"}
+PUBLIC_OPERATIONS = {"health", "readiness", "sign_in", "sign_in_methods", "start_oidc", "finish_oidc"}
 
 
 def nothing() -> None:

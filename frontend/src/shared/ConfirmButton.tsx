@@ -1,12 +1,17 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 
 interface Props {
-  title: string;
+  label: string;
+  /** What the button does and to what, for those who do not see where it stands. */
+  name: string;
+  question: string;
+  keep: string;
+  confirm: string;
   onConfirm: () => void;
 }
 
-/** Asks in place before anything is deleted; Escape keeps the document. */
-export function DeleteButton({ title, onConfirm }: Props) {
+/** Asks in place before anything is lost; Escape keeps it. */
+export function ConfirmButton(props: Props) {
   const [asking, setAsking] = useState(false);
   const wasAsking = useRef(false);
   const open = useRef<HTMLButtonElement>(null);
@@ -24,10 +29,10 @@ export function DeleteButton({ title, onConfirm }: Props) {
         type="button"
         ref={open}
         className="link link-danger"
-        aria-label={`Delete ${title}`}
+        aria-label={props.name}
         onClick={() => setAsking(true)}
       >
-        Delete
+        {props.label}
       </button>
     );
 
@@ -35,14 +40,19 @@ export function DeleteButton({ title, onConfirm }: Props) {
     if (event.key === "Escape") setAsking(false);
   };
 
+  const confirm = () => {
+    setAsking(false);
+    props.onConfirm();
+  };
+
   return (
-    <div className="confirm" role="group" aria-label={`Delete ${title}?`} onKeyDown={keepOnEscape}>
-      <span>Delete it and all that was read from it?</span>
+    <div className="confirm" role="group" aria-label={`${props.name}?`} onKeyDown={keepOnEscape}>
+      <span>{props.question}</span>
       <button type="button" ref={keep} className="button" onClick={() => setAsking(false)}>
-        Keep
+        {props.keep}
       </button>
-      <button type="button" className="button button-danger" onClick={onConfirm}>
-        Delete for good
+      <button type="button" className="button button-danger" onClick={confirm}>
+        {props.confirm}
       </button>
     </div>
   );
