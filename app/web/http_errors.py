@@ -63,6 +63,8 @@ def error_of(request: Request, refusal: HTTPException) -> tuple[PrereadError, di
     """What the framework's refusal is among ours, and the headers that belong to it."""
     headers = dict(refusal.headers or {})
     path = request.url.path
+    if isinstance(refusal.__cause__, PrereadError):  # ours, in the one disguise that comes through a body's reading
+        return refusal.__cause__, headers
     match refusal.status_code:
         case HTTPStatus.BAD_REQUEST:
             return MalformedBody(str(refusal.detail), "Send whole JSON in UTF-8, or a whole multipart form."), headers

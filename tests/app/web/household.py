@@ -26,6 +26,7 @@ class Household:
     def shown(self) -> dict[str, Any]:
         """All that is its own, as its own admin sees it."""
         paths = ("/documents", "/collections", "/tags", "/jobs", "/admin/keys", "/admin/users", "/admin/runs", "/sync")
+        paths += ("/conversations", "/admin/feedback")
         seen = {path: self.client.get(path).raise_for_status().json() for path in paths}
         for key in seen["/admin/keys"]["items"]:
             key.pop("last_used_at")
@@ -51,7 +52,13 @@ def furnished(web: Web, tenant: str, word: str) -> Household:
     catalog.leave_sync(sync.id, "worker", {"problem": f"{word} is amiss"}, ended=True)
     key, _ = new_key(catalog, tenant)
     user = new_user(catalog, f"{word}-admin", tenant=tenant)
+    question = f"Who paints the lamp room of the {word} lighthouse green every spring?"
+    web.engine.behave()
+    answer = client.post("/ask", json={"question": question, "conversation_id": "new"}).raise_for_status().json()
+    client.post(f"/ask/{answer['request_id']}/feedback", json={"rating": "up", "comment": word}).raise_for_status()
     ids = {
+        "request_id": answer["request_id"],
+        "conversation_id": answer["conversation_id"],
         "document_id": document,
         "job_id": job,
         "run_id": run.id,
@@ -59,7 +66,6 @@ def furnished(web: Web, tenant: str, word: str) -> Household:
         "key_id": key.id,
         "name": user.name,
     }
-    question = f"Who paints the lamp room of the {word} lighthouse green every spring?"
     return Household(tenant, client, question, f"{word}-shelf", ids, frozenset({word, dead, *ids.values()}))
 
 

@@ -20,6 +20,8 @@ from app.web.main import create_app
 
 OTHER = "harbour"
 NOBODYS = {
+    "request_id": "req_00000000000000000000",
+    "conversation_id": "cnv_00000000000000000000",
     "document_id": "doc_00000000000000000000",
     "job_id": "ingest-doc_00000000000000000000",
     "run_id": "run_00000000000000000000",
@@ -57,6 +59,13 @@ def by_id(**options: Any) -> Callable[[Attempt], None]:
         assert _anonymous(theirs, it.owner.ids) == _anonymous(nobodys, NOBODYS), (it.method, it.path)
 
     return attempt
+
+
+def running(it: Attempt) -> None:
+    """An answer that may be made elsewhere: without a queue to look in it is as unknown as one that nobody asked."""
+    theirs, nobodys = it.send(it.owner.ids), it.send(NOBODYS)
+    assert (theirs.status_code, nobodys.status_code) in ((404, 404), (503, 503))
+    assert _anonymous(theirs, it.owner.ids) == _anonymous(nobodys, NOBODYS)
 
 
 def whole(**options: Any) -> Callable[[Attempt], None]:
@@ -101,6 +110,16 @@ def asking(it: Attempt) -> None:
             it.takes_nothing(streamed)
             if scope and streamed.is_success:
                 assert '"passages": []' in streamed.text
+
+
+def chatting(it: Attempt) -> None:
+    for stream in (False, True):
+        messages = [{"role": "user", "content": "Who paints the lamp room green?"}]
+        it.takes_nothing(it.send({}, json={"model": "preread", "messages": messages, "stream": stream}))
+
+
+def naming_a_model(it: Attempt) -> None:
+    it.takes_nothing(it.send({"model_id": "preread"}))
 
 
 def uploading(it: Attempt) -> None:
@@ -153,6 +172,17 @@ def scraping(it: Attempt) -> None:
 
 ENTRIES: dict[str, Callable[[Attempt], None]] = {
     "POST /ask": asking,
+    "POST /ask/{request_id}/stop": running,
+    "GET /ask/{request_id}/events": running,
+    "POST /ask/{request_id}/feedback": by_id(json={"rating": "down"}),
+    "GET /admin/feedback": whole(),
+    "GET /conversations": whole(),
+    "GET /conversations/{conversation_id}": by_id(),
+    "PATCH /conversations/{conversation_id}": by_id(json={"title": "mine"}),
+    "DELETE /conversations/{conversation_id}": by_id(),
+    "POST /v1/chat/completions": chatting,
+    "GET /v1/models": whole(),
+    "GET /v1/models/{model_id}": naming_a_model,
     "GET /documents": narrowed("q", "collection", "tag"),
     "POST /documents": uploading,
     "POST /documents/urls": whole(json={"urls": ["https://nowhere.example/a.md"]}),
