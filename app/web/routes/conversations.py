@@ -15,7 +15,9 @@ from app.web.schemas.problem import Problem
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 
-ConversationId = Annotated[str, PathParam(max_length=64, description="The conversation.")]
+ConversationId = Annotated[
+    str, PathParam(max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="The conversation.")
+]
 
 _NOT_FOUND = {404: {"model": Problem, "description": "conversation_not_found: it is not there, or not yours."}}
 
