@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,10 @@ class _View:
     last: Frame | None
     header: Header | None
     alive: bool
+
+    @property
+    def ended(self) -> bool:
+        return self.last is not None and self.last.terminal
 
     @property
     def readable(self) -> bool:
@@ -67,7 +72,7 @@ class Elsewhere:
     async def last(self, request_id: str) -> Frame | None:
         """The newest event that is written down."""
         entries = await self._redis.execute_command(*_newest(request_id))
-        return next(reversed(_frames(entries, 0)), None)
+        return next(reversed(_frames_in(entries, 0)), None)
 
     async def follow(self, request_id: str, web: str, after: int) -> AsyncGenerator[Frame | None]:
         """The events behind number `after`, to a terminal one; None where none came for a while.
@@ -75,37 +80,36 @@ class Elsewhere:
         A process that is gone leaves no terminal event: then it is an error, the same for whoever resumes. Where Redis
         stops answering it is an error without a number, since the answer itself may go on.
         """
-        heard = told = time.monotonic()
         try:
-            while True:
-                view = await self._look(request_id, web, after)
-                for frame in view.frames:
-                    after = frame.number or after
+            async with aclosing(self._frames(request_id, web, after)) as frames:
+                async for frame in frames:
                     yield frame
-                    if frame.terminal:
-                        return
-                now = time.monotonic()
-                if view.frames:
-                    heard = now
-                    continue
-                if view.last is not None and view.last.terminal:
-                    return  # whoever asked for more than there is gets nothing
-                if not view.readable:
-                    raise _unreadable()
-                if not view.alive:
-                    await self._declare_lost(request_id, after + 1)
-                    continue
-                if now - told > _READING_SECONDS:
-                    told = now
-                    await self.tell(web, Message(Verb.READING, request_id))
-                if now - heard > IDLE_SECONDS:
-                    heard = now
-                    yield None
-                await asyncio.sleep(TICK_SECONDS)
         except (RedisError, OSError, ResumeUnavailable) as error:
             log.warning("answer %s cannot be followed: %s", request_id, error)
             refusal = error if isinstance(error, ResumeUnavailable) else _unreadable()
             yield frame_of(None, problem_of(refusal, request_id))
+
+    async def _frames(self, request_id: str, web: str, after: int) -> AsyncGenerator[Frame | None]:
+        heard = told = time.monotonic()
+        while True:
+            view = await self._look(request_id, web, after)
+            for frame in view.frames:
+                after, heard = frame.number or after, time.monotonic()
+                yield frame
+            if view.ended:
+                return
+            if not view.readable:
+                raise _unreadable()
+            if not view.alive:
+                await self._declare_lost(request_id, after + 1)
+                continue
+            if time.monotonic() - told > _READING_SECONDS:
+                told = time.monotonic()
+                await self.tell(web, Message(Verb.READING, request_id))
+            if time.monotonic() - heard > IDLE_SECONDS:
+                heard = time.monotonic()
+                yield None
+            await asyncio.sleep(TICK_SECONDS)
 
     async def _look(self, request_id: str, web: str, after: int) -> _View:
         pipeline = self._redis.pipeline(transaction=True)
@@ -115,8 +119,8 @@ class Elsewhere:
         pipeline.execute_command("EXISTS", web_key(web))
         entries, newest, header, alive = await pipeline.execute()
         return _View(
-            frames=_frames(entries, after),
-            last=next(reversed(_frames(newest, 0)), None),
+            frames=_frames_in(entries, after),
+            last=next(reversed(_frames_in(newest, 0)), None),
             header=Header.from_json(header) if header else None,
             alive=bool(alive),
         )
@@ -139,7 +143,7 @@ def _newest(request_id: str) -> tuple[str | int, ...]:
     return "XREVRANGE", events_key(request_id), "+", "-", "COUNT", 1
 
 
-def _frames(entries: Any, after: int) -> list[Frame]:
+def _frames_in(entries: Any, after: int) -> list[Frame]:
     """The events behind number `after` in a stream's entries."""
     return [
         Frame(number, name, data)

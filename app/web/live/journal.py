@@ -151,6 +151,7 @@ class Journal:
             if refused:
                 log.warning("answer %s cannot be resumed elsewhere: %s", request_id, refused[0])
                 entry.give_up_events()
+                return  # to be written once more, without them
         if sent.ended:
             del self._entries[request_id]
 

@@ -23,7 +23,9 @@ from retrieval.errors import IndexUnavailable
 
 router = APIRouter(tags=["ask"])
 
-RequestId = Annotated[str, PathParam(max_length=80, description="The answer, as `meta` and `done` name it.")]
+RequestId = Annotated[
+    str, PathParam(max_length=80, pattern=r"^[A-Za-z0-9_-]+$", description="The answer, as `meta` and `done` name it.")
+]
 EventNumber = Annotated[int, Query(ge=0, le=2**31, description="Number of the last event that has been read.")]
 LastEventId = Annotated[
     int | None, Header(alias="Last-Event-ID", ge=0, le=2**31, description="The same, as browsers say it.")

@@ -16,7 +16,9 @@ from app.web.schemas.conversations import (
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 
-ConversationId = Annotated[str, PathParam(max_length=64, description="The conversation.")]
+ConversationId = Annotated[
+    str, PathParam(max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="The conversation.")
+]
 
 _NOT_FOUND = problems(ConversationNotFound)
 

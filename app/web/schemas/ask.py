@@ -73,6 +73,7 @@ class AskRequest(BaseModel):
     conversation_id: str | None = Field(
         None,
         max_length=64,
+        pattern=r"^[A-Za-z0-9_-]+$",
         description="The conversation that this question goes on with; new: begin one. Absent: it stands alone.",
     )
     resumable: bool = Field(

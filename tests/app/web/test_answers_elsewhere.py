@@ -13,10 +13,12 @@ import httpx
 import pytest
 from mortal_redis import MortalRedis
 from principals import several_users, signed_in
+from redis import Redis
 from scripted_engine import piece, usage
 from served_web import web_served
 from web_harness import DEADLINE_SECONDS, SECRET, Web, wait_until
 
+from app.web.live.shared import FIELD, events_key
 from app.web.main import create_app
 
 QUESTION = "What is the travel meal allowance?"
@@ -166,6 +168,34 @@ def test_an_answer_that_was_not_streamed_can_be_stopped_elsewhere_but_not_read(h
     assert stop(there, request_id).status_code == 202
     asking.join(10)
     assert answers[0]["status"] == "stopped"
+
+
+def too_much(monkeypatch, _redis, _request_id):
+    monkeypatch.setattr("app.web.live.journal._MOST_BYTES", 0)
+
+
+def refused(_monkeypatch, redis, request_id):
+    """Somebody else wrote a later event."""
+    with Redis.from_url(redis.url) as client:
+        client.xadd(events_key(request_id), {FIELD: "[]"}, id="99-0")
+
+
+@pytest.mark.parametrize("fault", [too_much, refused])
+def test_events_that_cannot_be_kept_break_nothing_but_resuming_elsewhere(held, redis, monkeypatch, fault):
+    here, there, go = held
+    with here.streaming(QUESTION, resumable=True) as events:
+        first = read(events, 5)
+        request_id = first[0].data["request_id"]
+        with there.resuming(request_id) as again:
+            assert read(again, 5) == first
+            fault(monkeypatch, redis, request_id)
+            go.set()
+            rest = list(events)
+            assert (rest[-1].name, rest[-1].data["status"]) == ("done", "answered")
+            (last,) = again
+    assert (last.name, last.number, last.data["code"]) == ("error", None, "resume_unavailable")
+    answer = there.client.get(f"/ask/{request_id}/events")
+    assert (answer.status_code, answer.json()["code"]) == (503, "resume_unavailable")
 
 
 def test_a_killed_web_leaves_whoever_resumes_an_error_and_everyone_the_same(held, settings):

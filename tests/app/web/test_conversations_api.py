@@ -1,5 +1,7 @@
 """Conversations over HTTP: what is kept, what is put before the model again, and whose they are."""
 
+from urllib.parse import quote
+
 import pytest
 from principals import several_users, signed_in
 from scripted_engine import WELL, piece, usage
@@ -154,6 +156,12 @@ def test_conversations_are_listed_renamed_and_deleted(web):
         assert (answer.status_code, answer.json()["code"]) == (404, "conversation_not_found")
     assert web.ask(QUESTION, conversation_id=first).status_code == 404
     assert len(web.engine.completions) == 2, "the model was asked no more"
+
+
+@pytest.mark.parametrize("name", ["a b", "cnv\0", "..", "ü"])
+def test_what_can_be_no_conversations_name_is_refused(web, name):
+    assert web.ask(QUESTION, conversation_id=name).status_code == 422
+    assert web.client.get(f"/conversations/{quote(name)}").status_code in (404, 422)
 
 
 def test_a_long_first_question_is_a_short_title(web):
