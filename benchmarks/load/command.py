@@ -113,7 +113,7 @@ async def _measure(
     streams: int,
 ) -> dict[str, Any]:
     """Every question is asked once before anything is measured; those that the library has nothing on are left out."""
-    client = LoadClient(web.url)
+    client = LoadClient(web.url, web.headers)
     ended: list[Heard] = []
     samples: list[tuple[int, int]] = []
     known: list[str] = []

@@ -16,8 +16,12 @@ import psutil
 
 from app.cli.processes import ManagedProcess, ProcessSpec
 from app.cli.stack import answers, preread_command
+from app.core.access import Role
+from app.core.catalog import Catalog, NewKey
 from app.core.errors import SetupError
 from app.core.settings import Settings
+from app.web.access.audit import Audit
+from app.web.access.key_making import KeyMaking
 from app.web.services import open_services
 from benchmarks.load.stub import HOLD_PATH, RELEASE_PATH, SEEN_PATH
 from kvstore.codecs.codecs import Codecs
@@ -34,8 +38,11 @@ _QUIET = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 @dataclass(frozen=True)
 class MeasuredWeb:
+    """`headers` name whoever asks."""
+
     url: str
     process: psutil.Process
+    headers: Mapping[str, str]
 
     @property
     def held_bytes(self) -> int:
@@ -129,7 +136,7 @@ def measured_web(settings: Settings) -> Iterator[MeasuredWeb]:
     environment["PREREAD_INTERNAL_SECRET"] = secrets.token_hex(32)
     url = settings.effective_web_url
     with _process("web", preread_command("web"), environment, f"{url}/healthz", settings.log_dir) as process:
-        yield MeasuredWeb(url, process)
+        yield MeasuredWeb(url, process, {"Authorization": f"Bearer {_key(settings)}"})
 
 
 @contextmanager
@@ -142,6 +149,16 @@ def stub_engine(log_dir: Path) -> Iterator[StubEngine]:
         httpx.Client(base_url=url, trust_env=False) as client,
     ):
         yield StubEngine(url, client)
+
+
+def _key(settings: Settings) -> str:
+    """An API key for asking, in the library's own database."""
+    catalog = Catalog(settings.effective_database_url)
+    try:
+        audit = Audit.of_command_line(catalog, settings.tenant, "bench")
+        return KeyMaking(catalog, audit).make(NewKey(settings.tenant, "bench", Role.READER))[1]
+    finally:
+        catalog.close()
 
 
 def free_port() -> int:

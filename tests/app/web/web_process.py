@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+from credentials import admin_headers
 from web_harness import DEADLINE_SECONDS, wait_until
 
 from app.cli.processes import dies_with_parent
+from app.core.catalog import Catalog
+from app.core.settings import Settings
 
 START_SECONDS = 120
 
@@ -34,7 +37,7 @@ class WebProcess:
 
 @contextmanager
 def web_process(folder: Path, **settings: object) -> Iterator[WebProcess]:
-    """Started with these settings, and ready; killed in the end where it still runs. Its log is in `folder`."""
+    """Started with these settings, ready, and spoken to as its admin; killed in the end. Its log is in `folder`."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
     outer = {name: value for name, value in os.environ.items() if not name.startswith("PREREAD_")}
@@ -52,10 +55,20 @@ def web_process(folder: Path, **settings: object) -> Iterator[WebProcess]:
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=DEADLINE_SECONDS) as client:
             wait_until(lambda: _answers(process, client, log), "web has started", seconds=START_SECONDS)
+            client.headers |= _admin(settings)
             yield WebProcess(process, client)
     finally:
         process.kill()
         process.wait()
+
+
+def _admin(settings: dict[str, object]) -> dict[str, str]:
+    known = Settings(_env_file=None, **settings)
+    catalog = Catalog(known.effective_database_url)
+    try:
+        return admin_headers(catalog, known.tenant)
+    finally:
+        catalog.close()
 
 
 def _answers(process: subprocess.Popen[bytes], client: httpx.Client, log: Path) -> bool:
