@@ -5,8 +5,10 @@ source "$(dirname "$0")/common.sh"
 source scripts/node.sh
 source scripts/frontend.sh
 source scripts/chromium.sh
+source scripts/nginx.sh
 
 ensure_chromium
+ensure_nginx
 scripts/lint.sh
 say "front end: tests"
 use_node

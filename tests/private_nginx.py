@@ -1,4 +1,4 @@
-"""An nginx of a test's own, where one is installed."""
+"""An nginx of a test's own."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ _PROGRAMS = ("nginx", "/usr/sbin/nginx")
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
-def nginx_program() -> str | None:
+def _program() -> str | None:
     return next((found for name in _PROGRAMS if (found := shutil.which(name))), None)
 
 
@@ -24,7 +24,7 @@ class PrivateNginx:
     """`servers` is what stands in `http {}`: everything else is as nginx has it by itself."""
 
     def __init__(self, folder: Path, servers: str) -> None:
-        program = nginx_program()
+        program = _program()
         assert program, "there is no nginx here"
         user = "user root;" if os.geteuid() == 0 else ""  # its own user could not read the test's folder
         paths = "\n".join(f"{name}_temp_path {folder}/{name};" for name in _TEMPORARY)
@@ -56,4 +56,4 @@ class PrivateNginx:
         return False
 
 
-__all__ = ["PrivateNginx", "nginx_program"]
+__all__ = ["PrivateNginx"]

@@ -1,7 +1,4 @@
-"""Behind nginx, as it comes (responses held back, HTTP/1.0 to web), and with the file that we ship.
-
-Run where nginx is installed.
-"""
+"""Behind nginx, as it comes (responses held back, HTTP/1.0 to web), and with the file that we ship."""
 
 import re
 import socket
@@ -10,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from private_nginx import PrivateNginx, nginx_program
+from private_nginx import PrivateNginx
 from scripted_engine import piece, usage
 from served_web import web_served
 from web_harness import DEADLINE_SECONDS, PAGES, SECRET, Web, events_of, wait_until
@@ -25,8 +22,6 @@ SHIPPED = (Path(__file__).parents[3] / "deploy" / "nginx" / "preread.conf").read
 AS_IT_COMES = "server { listen 127.0.0.1:%d; location / { proxy_pass %s; } }"
 QUESTION = "What is the travel meal allowance?"
 ENGINE_SECONDS = 2.0
-
-needs_nginx = pytest.mark.skipif(nginx_program() is None, reason="nginx is not installed")
 
 
 def shipped(port: int, web: str) -> str:
@@ -90,7 +85,6 @@ def streamed(client):
     return client.stream("POST", "/ask", json={"question": QUESTION, "stream": True})
 
 
-@needs_nginx
 def test_every_word_arrives_before_the_next_one_is_made(direct, proxied):
     words = ["Forty", " five", " euros", " a", " day."]
     gates = [threading.Event() for _ in words]
@@ -110,7 +104,6 @@ def test_every_word_arrives_before_the_next_one_is_made(direct, proxied):
         assert [event.name for event in events] == ["done"]
 
 
-@needs_nginx
 def test_a_silent_answer_is_kept_open_by_comments(direct, proxied, monkeypatch):
     monkeypatch.setattr(stream, "_PING_SECONDS", 0.05)
     go_on = threading.Event()
@@ -123,7 +116,6 @@ def test_a_silent_answer_is_kept_open_by_comments(direct, proxied, monkeypatch):
         assert "event: done" in list(lines)
 
 
-@needs_nginx
 @pytest.mark.parametrize("stream", [True, False])
 def test_leaving_reaches_the_engine(direct, proxied, stream):
     slow = threading.Event()
@@ -134,7 +126,6 @@ def test_leaving_reaches_the_engine(direct, proxied, stream):
     assert direct.engine.left.wait(ENGINE_SECONDS), "the engine still writes"
 
 
-@needs_nginx
 def test_the_largest_file_that_web_takes_comes_through_as_shipped(direct, proxies):
     limit = direct.services.settings.max_upload_bytes
     assert limit == 50_000_000
@@ -148,7 +139,6 @@ def test_the_largest_file_that_web_takes_comes_through_as_shipped(direct, proxie
     assert proxies["as it comes"].post("/documents", files={"file": ("harbour.txt", whole)}).status_code == 413
 
 
-@needs_nginx
 def test_errors_and_refusals_come_through_as_they_are(direct, proxied):
     direct.engine.script = [None]
     answer = proxied.post("/ask", json={"question": QUESTION})
@@ -157,7 +147,6 @@ def test_errors_and_refusals_come_through_as_they_are(direct, proxied):
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
 
 
-@needs_nginx
 def test_internal_routes_are_not_reached_as_shipped(proxies):
     headers = {"X-Preread-Internal": SECRET}
     body = {"tenant": "default"}
