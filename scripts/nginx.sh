@@ -7,8 +7,13 @@ ensure_nginx() {
             "Fedora: sudo dnf install nginx · Arch: sudo pacman -S nginx"
     fi
     say "installing Debian's nginx for the tests behind a proxy"
-    printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d # it is not to be started
-    chmod +x /usr/sbin/policy-rc.d
-    apt_install nginx-light
-    rm -f /usr/sbin/policy-rc.d
+    local policy=/usr/sbin/policy-rc.d
+    if [ -e "$policy" ]; then
+        apt_install nginx-light
+        return
+    fi
+    printf '#!/bin/sh\nexit 101\n' > "$policy" # Debian would start it, on port 80
+    chmod +x "$policy"
+    apt_install nginx-light || { rm -f "$policy"; return 1; }
+    rm -f "$policy"
 }
