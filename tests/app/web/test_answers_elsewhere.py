@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from credentials import bearer, new_key
 from mortal_redis import MortalRedis
 from principals import several_users, signed_in
 from redis import Redis
@@ -200,6 +201,8 @@ def test_events_that_cannot_be_kept_break_nothing_but_resuming_elsewhere(held, r
 
 def test_a_killed_web_leaves_whoever_resumes_an_error_and_everyone_the_same(held, settings):
     _, there, _ = held
+    key, token = new_key(there.services.catalog)
+    there = signed_in(there, key.id)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -219,7 +222,8 @@ def test_a_killed_web_leaves_whoever_resumes_an_error_and_everyone_the_same(held
         stderr=subprocess.DEVNULL,
     )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=DEADLINE_SECONDS) as client:
+        address = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=address, timeout=DEADLINE_SECONDS, headers=bearer(token)) as client:
             wait_until(lambda: answers(client), "the third web answers", seconds=120)
             third = Web(client, there.services, there.server, there.engine)
             with third.streaming(QUESTION, resumable=True) as events:

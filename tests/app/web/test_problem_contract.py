@@ -1,6 +1,7 @@
 """Whatever is wrong with a request, on whatever route: a problem, of a code and status that the route documents."""
 
 import json
+import re
 import socket
 from http import HTTPStatus
 from urllib.parse import quote
@@ -28,11 +29,15 @@ def operations():
     settings = Settings(_env_file=None, state_dir="unused")
     schema = create_app(settings).openapi()
     for path, methods in schema["paths"].items():
+        if path.startswith("/v1/"):
+            continue  # there errors have OpenAI's shape: test_openai_client.py
         for method, operation in methods.items():
-            content = operation.get("requestBody", {}).get("content", {})
+            body = operation.get("requestBody", {})
+            need = "required" if body.get("required") else "optional"
+            content = {f"{need} {kind}" for kind in body.get("content", {})}
             parameters = operation.get("parameters", ())
             kinds = {each["in"] for each in parameters} | {each["schema"].get("type") for each in parameters}
-            kinds |= set(content)
+            kinds |= content
             yield pytest.param(path, method.upper(), kinds, id=f"{method} {path}")
 
 
@@ -49,8 +54,8 @@ def those(chosen):
 every_operation = those(lambda kinds: True)
 with_an_id = those(lambda kinds: "path" in kinds)
 with_a_query = those(lambda kinds: "integer" in kinds)
-with_json = those(lambda kinds: "application/json" in kinds)
-with_a_body = those(lambda kinds: kinds & {"application/json", "multipart/form-data"})
+with_json = those(lambda kinds: "required application/json" in kinds)
+with_a_body = those(lambda kinds: any(kind.startswith(("required ", "optional ")) for kind in kinds))
 
 
 def checked(answer, schema=None, path=None, method=None) -> Problem:
@@ -74,10 +79,18 @@ def checked(answer, schema=None, path=None, method=None) -> Problem:
 
 
 def filled(path):
-    for name in ("document_id", "job_id", "run_id", "sync_id"):
-        path = path.replace(f"{{{name}}}", NO_ID)
-    assert "{" not in path
-    return path
+    return re.sub(r"{\w+}", NO_ID, path)
+
+
+def body_for(path, method):
+    """One that the route takes."""
+    bodies = {
+        "/conversations/{conversation_id}": {"title": "Leave"},
+        "/ask/{request_id}/feedback": {"rating": "up"},
+        "/admin/users/{name}": {"disabled": True},
+        "/documents/{document_id}/labels": {},
+    }
+    return {"json": bodies[path]} if path in bodies and method not in ("GET", "DELETE") else {}
 
 
 @every_operation
@@ -94,25 +107,24 @@ def test_a_method_that_a_path_has_not_is_a_405_that_names_those_it_has(web, sche
 
 @with_an_id
 def test_a_path_that_names_nothing_is_a_documented_problem(web, schema, path, method):
-    body = {"json": {}} if method == "PUT" else {}
-    answer = web.client.request(method, filled(path), **body)
+    answer = web.client.request(method, filled(path), **body_for(path, method))
     if path.endswith("/vectors"):
         assert answer.json() == {"vectors": 0}
         return
-    assert answer.status_code == 404
+    # Whether another web process makes an answer is not known without a queue to look in.
+    assert answer.status_code == 404 or (answer.status_code == 503 and path.startswith("/ask/"))
     checked(answer, schema, path, method)
 
 
 @with_an_id
 @pytest.mark.parametrize("sent", ["x" * 101, "a\0b", "\ufffd", "%2e%2e", "'; --"], ids=ascii)
 def test_a_path_of_odd_characters_is_a_documented_problem(web, schema, path, method, sent):
-    body = {"json": {}} if method == "PUT" else {}
     name = path[path.index("{") : path.index("}") + 1]
-    answer = web.client.request(method, path.replace(name, quote(sent, safe="")), **body)
+    answer = web.client.request(method, path.replace(name, quote(sent, safe="")), **body_for(path, method))
     if path.endswith("/vectors") and answer.status_code == 200:
         assert answer.json() == {"vectors": 0}
         return
-    assert answer.status_code in (404, 422)
+    assert answer.status_code in (404, 422) or (answer.status_code == 503 and path.startswith("/ask/"))
     checked(answer, schema, path, method)
 
 
@@ -234,7 +246,7 @@ def test_an_unexpected_error_has_all_that_others_have(web, schema, monkeypatch):
         raise RuntimeError("a secret of the inside")
 
     monkeypatch.setattr(web.services.catalog, "document_table", broken)
-    answer = httpx.get(f"{web.client.base_url}/documents")
+    answer = httpx.get(f"{web.client.base_url}/documents", headers=web.client.headers)
     assert answer.status_code == 500
     assert checked(answer, schema, "/documents", "get").code is Code.INTERNAL_ERROR
     assert "secret" not in answer.text
