@@ -16,7 +16,7 @@ _HEAD = """\
 # Settings
 
 Environment variables, or lines in a file `.env` where Preread is started; a variable wins over a line. All processes
-read the same ones. This page is written from `app/core/settings.py` by `scripts/settings_page.py`.
+read the same ones. This page is written from `app/core/settings.py` and what it inherits by `scripts/settings_page.py`.
 
 | variable | default | allowed | meaning |
 |---|---|---|---|
@@ -30,7 +30,9 @@ def main() -> None:
 
 
 def page() -> str:
-    return _HEAD + "".join(_row(name, field) for name, field in Settings.model_fields.items())
+    """What `Settings` itself says comes before what is inherited."""
+    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] not in Settings.__annotations__)
+    return _HEAD + "".join(_row(name, field) for name, field in fields)
 
 
 def _row(name: str, field: FieldInfo) -> str:

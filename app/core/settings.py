@@ -1,6 +1,5 @@
 """Every setting of Preread: environment variables `PREREAD_*`, then `.env`, then the defaults below."""
 
-from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -8,11 +7,10 @@ from tempfile import gettempdir
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
-from app.core.access import Role
-from app.core.oidc_roles import oidc_roles_from
 from app.core.processor import computes_bfloat16
+from app.core.sign_in_settings import SignInSettings
 from app.core.sync_folders import sync_folders_from
 
 PACKAGED_MODEL = "smollm2-135m-instruct"
@@ -25,7 +23,7 @@ _LONGEST_SOCKET_PATH = 100  # the kernel allows 107 bytes
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
-class Settings(BaseSettings):
+class Settings(SignInSettings):
     """One immutable object; each process builds it once through `get_settings`.
 
     A service address left empty means the embedded one: SQLite, a local Qdrant folder and a private Redis under
@@ -85,20 +83,10 @@ class Settings(BaseSettings):
     internal_secret: SecretStr = Field(
         SecretStr(""), description="Shared by web and workers for internal routes; embedded mode makes one at start."
     )
-    public_url: str = Field(
-        "",
-        pattern=r"^(https?://[^/?#\s]+)?$",
-        description="Address of web as users see it, such as https://preread.example.org; with https, cookies are sent "
-        "over https alone.",
-    )
     api_key: SecretStr = Field(
         SecretStr(""),
         description="API key that the command line sends to web; empty: the one in `state_dir`, which `preread up` "
         "makes, where web is on this machine.",
-    )
-    session_hours: float = Field(12, gt=0, le=8760, description="Longest that somebody stays signed in on the pages.")
-    session_idle_minutes: float = Field(
-        120, ge=5, le=525_600, description="Pause after which somebody who signed in has to do so again."
     )
     key_requests_per_minute: int = Field(
         0, ge=0, description="Most requests a minute of each API key that has no limit of its own; 0: no limit."
@@ -110,33 +98,6 @@ class Settings(BaseSettings):
         "0: no limit.",
     )
     audit_days: int = Field(400, ge=1, description="How long entries of the audit log are kept.")
-
-    oidc_issuer: str = Field(
-        "",
-        pattern=r"^(https://[^?#\s]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/[^?#\s]*)?)?$",
-        description="OpenID provider that users sign in through on the pages, such as "
-        "https://login.example.org/realms/staff; empty: none.",
-    )
-    oidc_client_id: str = Field("", description="What the provider knows this installation as.")
-    oidc_client_secret: SecretStr = Field(
-        SecretStr(""), description="The client's secret at the provider; empty: a public client, with PKCE alone."
-    )
-    oidc_scopes: str = Field(
-        "openid profile email",
-        pattern=r"^(\S+ )*openid( \S+)*$",
-        description="What the provider is asked for, with blanks between; some tell groups for a scope of their own.",
-    )
-    oidc_name: str = Field("Single sign-on", min_length=1, max_length=60, description="What the button says.")
-    oidc_role_claim: str = Field(
-        "groups", min_length=1, description="Claim that holds a user's groups; dots lead into it: realm_access.roles."
-    )
-    oidc_roles: str = Field(
-        "", description="Which groups have which role, as GROUP=ROLE;GROUP=ROLE: preread-admins=admin;staff=reader."
-    )
-    oidc_default_role: Literal["", "reader", "editor", "admin"] = Field(
-        "", description="Role of users in none of these groups; empty: they are refused."
-    )
-    oidc_tenant_claim: str = Field("", description="Claim that names a user's tenant; empty: all are of `tenant`.")
 
     model: str = Field(PACKAGED_MODEL, description="The packaged model's name, a Hugging Face id, or a local folder.")
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field(
@@ -356,12 +317,6 @@ class Settings(BaseSettings):
         90, ge=1, description="How long ended runs, tries that count no more, and counts of dropped messages are kept."
     )
 
-    @field_validator("oidc_roles")
-    @classmethod
-    def _names_roles(cls, value: str) -> str:
-        oidc_roles_from(value)
-        return value
-
     @model_validator(mode="after")
     def _names_its_own_engine(self) -> Self:
         if self.worker_engine == "own" and not self.worker_engine_url:
@@ -378,20 +333,6 @@ class Settings(BaseSettings):
     def _names_folders(cls, value: str) -> str:
         sync_folders_from(value)
         return value
-
-    @model_validator(mode="after")
-    def _lets_somebody_in(self) -> Self:
-        if not self.oidc_issuer:
-            return self
-        if not self.oidc_client_id or not self.public_url:
-            raise ValueError("oidc_issuer is set: oidc_client_id and public_url must be too")
-        if not self.oidc_role_map and not self.oidc_default_role:
-            raise ValueError("oidc_issuer is set: oidc_roles or oidc_default_role must say who has which role")
-        return self
-
-    @property
-    def oidc_role_map(self) -> Mapping[str, Role]:
-        return oidc_roles_from(self.oidc_roles)
 
     @property
     def effective_dtype(self) -> str:

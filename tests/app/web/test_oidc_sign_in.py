@@ -209,9 +209,7 @@ def test_who_says_no_at_the_provider_comes_back_without_a_session(sign_on, brows
     assert signed_in_as(browser) is None
 
 
-@pytest.mark.parametrize(
-    "query", ["", "?code=a", "?state=a", "?code=a&state=a", "?state=%00%0d%0a&code=%ff"]
-)
+@pytest.mark.parametrize("query", ["", "?code=a", "?state=a", "?code=a&state=a", "?state=%00%0d%0a&code=%ff"])
 def test_a_callback_that_nobody_began_is_no_error_of_the_server(browser, query):
     assert failed_with(browser.get(f"/auth/oidc/callback{query}"), "oidc_state")
 

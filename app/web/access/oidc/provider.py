@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Mapping
 from threading import BoundedSemaphore
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import quote_plus, urlsplit
 
 import httpx
 from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
+from joserfc.jwk import KeySet, KeySetSerialization
 from pydantic import AfterValidator, BaseModel, ValidationError
 
 from app.web.access.oidc.errors import CodeRefused, ProviderUnavailable
@@ -82,7 +82,7 @@ class Provider:
         if anew or self._keys is None or self._keys[0] < self._clock():
             sent = self._json("GET", self.metadata().jwks_uri)
             try:
-                found = KeySet.import_key_set(sent)
+                found = KeySet.import_key_set(cast("KeySetSerialization", sent))
             except (JoseError, ValueError, KeyError, TypeError) as error:
                 raise ProviderUnavailable(f"The keys of {self._issuer} cannot be read: {error}", _HINT) from error
             self._keys = self._clock() + _KEPT_SECONDS, found

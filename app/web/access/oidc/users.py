@@ -26,7 +26,7 @@ class OidcUsers:
         """Raises NoRole, NoTenant, UserDisabled, LastAdmin."""
         settings = self._settings
         role = role_from(
-            identity.claims, settings.oidc_role_claim, settings.oidc_role_map, settings.oidc_default_role or None
+            identity.claims, settings.oidc_role_claim, settings.oidc_role_map, settings.oidc_role_otherwise
         )
         tenant = tenant_from(identity.claims, settings.oidc_tenant_claim, settings.tenant)
         subject = subject_of(identity)
