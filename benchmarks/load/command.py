@@ -7,10 +7,11 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -28,7 +29,7 @@ from benchmarks.load.table import compare_table, load_table
 from benchmarks.load.traffic import arrivals, arriving
 from benchmarks.load.web import MeasuredWeb, StubEngine, fill, measured_web, own_settings, stub_engine
 from benchmarks.machine import provenance
-from benchmarks.variant import Variant
+from benchmarks.variant import EXACT, Variant
 from generator.in_force import effective_conditioning, effective_policy
 
 QUESTIONS = HANDBOOK.parent / "questions.json"
@@ -37,14 +38,19 @@ _SAMPLE_SECONDS = 0.5
 _POOL_CHUNKS = 4
 
 
+class EngineKind(StrEnum):
+    STUB = "stub"
+    REAL = "real"
+
+
 def load(
     rps: Annotated[float, typer.Option(min=0.01, help="Questions a second.")] = 50.0,
     duration: Annotated[float, typer.Option(min=0.1, help="Seconds for which they come.")] = 30.0,
     seed: Annotated[int, typer.Option(help="When they come, and which, depends on it.")] = 0,
     streams: Annotated[int, typer.Option(min=0, help="Streams to hold open at once afterwards.")] = 0,
     engine: Annotated[
-        Literal["stub", "real"], typer.Option(help="stub: one that answers at once; real: the configured model's.")
-    ] = "stub",
+        EngineKind, typer.Option(help="stub: one that answers at once; real: the configured model's.")
+    ] = EngineKind.STUB,
     compare: Annotated[bool, typer.Option("--compare", help="Fused against exact, in one real engine.")] = False,
     ttft_ms: Annotated[
         float, typer.Option(min=0, help="With --compare: when 95 % have the first word; 0: twice exact's time alone.")
@@ -70,12 +76,12 @@ def load(
             result |= _compare(settings, pages, policy, course, ttft_ms, progress)
         table = compare_table
     else:
-        if streams and engine != "stub":
+        if streams and engine is not EngineKind.STUB:
             raise BadInput("Only the stub holds streams open.", "Leave out --streams, or --engine real.")
         _allow_many_connections()
         console.print("reading the library in …")
         result |= {"engine": engine, "rps": rps, "duration_s": duration, "seed": seed}
-        result |= _through_web(settings, pages, rps, duration, seed, streams, real=engine == "real")
+        result |= _through_web(settings, pages, rps, duration, seed, streams, real=engine is EngineKind.REAL)
         table = load_table
     if as_json:
         typer.echo(json.dumps(result))
@@ -155,6 +161,8 @@ def _compare(
     with bench_engine(settings) as engine:
         fingerprint = engine.status.fingerprint
         named = policy or effective_policy(settings, fingerprint)
+        if named == EXACT:
+            raise BadInput("There is nothing to compare exact with.", "Name another policy with --policy.")
         fused = Variant(named, effective_conditioning(settings, fingerprint))
         pool_tokens = _POOL_CHUNKS * course.chunks * course.chunk_tokens
         pool = pieces_of_text(engine.tokenizer, pages, pool_tokens, course.chunk_tokens)
