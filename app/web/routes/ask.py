@@ -11,18 +11,26 @@ from app.web.openapi import problems
 from app.web.racing import ServiceStopping
 from app.web.schemas.ask import AnswerOut, AskRequest
 from app.web.schemas.ask_examples import STREAM_EXAMPLE
-from app.web.stream import EventStream, single_response
+from app.web.stream import EVENT_NAMES, EventStream, single_response
 from generator.errors import BadPolicy, EngineFailed, EngineUnavailable, QuestionTooLong
 from kvstore.errors import TierDown
 from retrieval.errors import IndexUnavailable
 
 router = APIRouter(tags=["ask"])
 
-_STREAM = "meta, sources, delta…, then exactly one of done (the whole answer) and error (a problem)."
+_EVENT = {
+    "type": "object",
+    "description": "One event: meta, sources, delta…, then exactly one of done (the answer) and error (a problem).",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"enum": list(EVENT_NAMES.values())},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
 _ANSWER: dict[str, Any] = {
     "model": AnswerOut,
     "description": "The answer.",
-    "content": {"text/event-stream": {"schema": {"type": "string", "description": _STREAM}, "example": STREAM_EXAMPLE}},
+    "content": {"text/event-stream": {"schema": _EVENT, "example": STREAM_EXAMPLE}},
 }
 _PROBLEMS = problems(
     BadLabel,
