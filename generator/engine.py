@@ -66,10 +66,15 @@ class EngineClient:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        hooks, async_hooks = {"request": [_on_behalf]}, {"request": [_on_behalf_async]}
-        self._sync = httpx.Client(base_url=self.url, timeout=_TIMEOUT, trust_env=False, event_hooks=hooks)
+        self._sync = httpx.Client(
+            base_url=self.url, timeout=_TIMEOUT, trust_env=False, event_hooks={"request": [_on_behalf]}
+        )
         self._async = httpx.AsyncClient(
-            base_url=self.url, timeout=_TIMEOUT, trust_env=False, event_hooks=async_hooks, limits=_LIMITS
+            base_url=self.url,
+            timeout=_TIMEOUT,
+            limits=_LIMITS,
+            trust_env=False,
+            event_hooks={"request": [_on_behalf_async]},
         )
 
     def status(self) -> EngineStatus:

@@ -73,7 +73,7 @@ def parse_policy(text: str) -> Policy:
         return Policy(policy, DEFAULT_HEAD_TOKENS if policy is PolicyName.HEAD else None, bool(colon))
     if policy is PolicyName.HEAD and _TOKENS.fullmatch(amount):
         return Policy(policy, int(amount), bool(colon))
-    if policy in SCORED and _SHARE.fullmatch(amount) and float(amount) > 0:
+    if policy in SCORED and _SHARE.fullmatch(amount) and round(float(amount), 6) > 0:
         return Policy(policy, float(amount), bool(colon))
     raise _bad(text)
 

@@ -16,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.routing import BaseRoute, Match, Mount
+from starlette.routing import BaseRoute, Match, Mount, Route
 
 from app.core.codes import Code
 from app.core.errors import NotFound, PrereadError
@@ -96,9 +96,11 @@ def misread(request: Request, error: RequestValidationError) -> PrereadError | N
 
 
 def _methods(request: Request) -> set[str]:
-    """All that some route takes at the request's path, not only the first of its routes."""
+    """All that routes of the request's path take, not only the first of them; a word goes before a parameter."""
     routes: list[BaseRoute] = request.app.routes
     matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     if any(isinstance(route, Mount) for route in matching):
         return {"GET", "HEAD"}
-    return {method for route in matching for method in getattr(route, "methods", None) or ()}
+    found = [route for route in matching if isinstance(route, Route)]
+    path = min((route.path for route in found), key=lambda path: path.count("{"), default="")
+    return {method for route in found if route.path == path for method in route.methods or ()}

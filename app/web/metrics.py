@@ -10,7 +10,6 @@ import psutil
 from prometheus_client import CollectorRegistry, Metric, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
-from prometheus_client.utils import floatToGoString
 
 from app.core.access import Principal
 from app.core.catalog import BOUNDS_MS, DocumentState, FirstTokens, LookupCount, ReadingState
@@ -88,7 +87,7 @@ class ServiceCollector(Collector):
         for outcome in ("hit", "partial", "miss"):
             counts = found.get(outcome, FirstTokens({}, 0, 0.0))
             sums = accumulate(counts.within_ms.get(ms, 0) for ms in BOUNDS_MS)
-            buckets = [(floatToGoString(ms / 1000), float(sum_)) for ms, sum_ in zip(BOUNDS_MS, sums, strict=True)]
+            buckets = [(f"{ms / 1000:g}", float(sum_)) for ms, sum_ in zip(BOUNDS_MS, sums, strict=True)]
             buckets.append(("+Inf", sum(counts.within_ms.values()) + float(counts.above)))
             family.add_metric([self._tenant, outcome], buckets, counts.seconds)
         return family

@@ -16,7 +16,7 @@ from app.web.problems import respond
 from app.web.schemas.ask import AnswerOut, AskRequest, StopOut
 from app.web.schemas.ask_examples import STREAM_EXAMPLE
 from app.web.schemas.problem import Problem
-from app.web.stream import Event, EventStream, encoded, framed, single_response
+from app.web.stream import EVENT_NAMES, Event, EventStream, encoded, framed, single_response
 from generator.errors import BadPolicy, EngineFailed, EngineUnavailable, QuestionTooLong
 from kvstore.errors import TierDown
 from retrieval.errors import IndexUnavailable
@@ -31,10 +31,17 @@ LastEventId = Annotated[
     int | None, Header(alias="Last-Event-ID", ge=0, le=2**31, description="The same, as browsers say it.")
 ]
 
-_STREAM = "meta, sources, delta…, then exactly one of done (the whole answer) and error (a problem)."
-_EVENTS: dict[str, Any] = {
-    "text/event-stream": {"schema": {"type": "string", "description": _STREAM}, "example": STREAM_EXAMPLE}
+_EVENT = {
+    "type": "object",
+    "description": "One event: meta, sources, delta…, then exactly one of done (the answer) and error (a problem).",
+    "required": ["event", "data"],
+    "properties": {
+        "id": {"type": "integer", "description": "Its number, from 1."},
+        "event": {"enum": list(EVENT_NAMES.values())},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
 }
+_EVENTS: dict[str, Any] = {"text/event-stream": {"schema": _EVENT, "example": STREAM_EXAMPLE}}
 _ANSWER: dict[str, Any] = {"model": AnswerOut, "description": "The answer.", "content": _EVENTS}
 ASKING_ERRORS = (
     BadLabel,

@@ -1,5 +1,5 @@
 from functools import partial
-from hashlib import file_digest
+from hashlib import sha256
 from typing import Annotated
 
 from fastapi import APIRouter, Form, UploadFile
@@ -41,6 +41,7 @@ router = APIRouter(prefix="/documents", tags=["documents"])
 
 
 _REPLAYED = {REPLAYED_HEADER: {"description": "true: this was answered before.", "schema": {"const": "true"}}}
+_PIECE_BYTES = 1 << 20
 _ONCE = (IdempotencyMismatch, IdempotencyInProgress)
 
 
@@ -83,7 +84,7 @@ async def add_document(
     """
 
     def request() -> list[object]:
-        return [add_document.__name__, _name(file), file_digest(file.file, "sha256").hexdigest(), collections, tags]
+        return [add_document.__name__, _name(file), _digest(file), collections, tags]
 
     return await run_in_threadpool(once.answer, request, partial(_add, library, file, collections, tags))
 
@@ -167,6 +168,13 @@ def _add(library: Library, file: UploadFile, collections: list[str], tags: list[
     file.file.seek(0)
     added = library.add(_name(file), file.file, collections, tags)
     return (201 if added.created else 200), added
+
+
+def _digest(file: UploadFile) -> str:
+    digest = sha256()
+    while piece := file.file.read(_PIECE_BYTES):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _name(file: UploadFile) -> str:

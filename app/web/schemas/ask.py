@@ -66,7 +66,7 @@ class AskRequest(BaseModel):
     policy: str | None = Field(None, max_length=64, description="How fresh tokens are chosen: [alone:]NAME[@AMOUNT].")
     ratio: float | None = Field(
         None,
-        gt=0,
+        ge=0.000_001,
         le=1,
         description="Share of the reused tokens to compute afresh, instead of the policy's; impact and hkvd have one.",
     )
