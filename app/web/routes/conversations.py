@@ -1,4 +1,4 @@
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from fastapi import Path as PathParam
@@ -19,7 +19,9 @@ ConversationId = Annotated[
     str, PathParam(max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="The conversation.")
 ]
 
-_NOT_FOUND = {404: {"model": Problem, "description": "conversation_not_found: it is not there, or not yours."}}
+_NOT_FOUND: dict[int | str, dict[str, Any]] = {
+    404: {"model": Problem, "description": "conversation_not_found: it is not there, or not yours."}
+}
 
 
 @router.get(
@@ -34,7 +36,7 @@ def list_conversations(conversations: ConversationsDep, limit: Limit = 50, offse
     operation_id="get_conversation",
     dependencies=[ASK],
     summary="Show one conversation",
-    responses={**_NOT_FOUND},
+    responses=_NOT_FOUND,
 )
 def get_conversation(
     conversation_id: ConversationId, conversations: ConversationsDep, limit: Limit = 100, offset: Offset = 0
@@ -48,7 +50,7 @@ def get_conversation(
     operation_id="rename_conversation",
     dependencies=[ASK],
     summary="Give a conversation another title",
-    responses={**_NOT_FOUND},
+    responses=_NOT_FOUND,
 )
 def rename_conversation(
     conversation_id: ConversationId, wanted: ConversationIn, conversations: ConversationsDep
@@ -62,7 +64,7 @@ def rename_conversation(
     dependencies=[ASK],
     summary="Delete a conversation and all its turns",
     status_code=204,
-    responses={**_NOT_FOUND},
+    responses=_NOT_FOUND,
 )
 def delete_conversation(conversation_id: ConversationId, conversations: ConversationsDep) -> None:
     conversations.delete(conversation_id)
