@@ -55,23 +55,22 @@ class Elsewhere:
         for look in range(_LOOKS):
             if look:
                 await asyncio.sleep(TICK_SECONDS)
-            text = await self._redis.execute_command("GET", header_key(request_id))
+            (text,) = await self._call(("GET", header_key(request_id)))
             if text is not None:
                 return Header.from_json(text)
         return None
 
     async def is_alive(self, web: str) -> bool:
-        return bool(await self._redis.execute_command("EXISTS", web_key(web)))
+        (found,) = await self._call(("EXISTS", web_key(web)))
+        return bool(found)
 
     async def tell(self, web: str, message: Message) -> None:
-        pipeline = self._redis.pipeline(transaction=True)
-        pipeline.execute_command("RPUSH", inbox_key(web), str(message))
-        pipeline.execute_command("EXPIRE", inbox_key(web), _INBOX_SECONDS)
-        await pipeline.execute()
+        inbox = inbox_key(web)
+        await self._call(("RPUSH", inbox, str(message)), ("EXPIRE", inbox, _INBOX_SECONDS))
 
     async def last(self, request_id: str) -> Frame | None:
         """The newest event that is written down."""
-        entries = await self._redis.execute_command(*_newest(request_id))
+        (entries,) = await self._call(_newest(request_id))
         return next(reversed(_frames_in(entries, 0)), None)
 
     async def follow(self, request_id: str, web: str, after: int) -> AsyncGenerator[Frame | None]:
@@ -112,12 +111,12 @@ class Elsewhere:
             await asyncio.sleep(TICK_SECONDS)
 
     async def _look(self, request_id: str, web: str, after: int) -> _View:
-        pipeline = self._redis.pipeline(transaction=True)
-        pipeline.execute_command("XRANGE", events_key(request_id), f"({after}-0", "+")
-        pipeline.execute_command(*_newest(request_id))
-        pipeline.execute_command("GET", header_key(request_id))
-        pipeline.execute_command("EXISTS", web_key(web))
-        entries, newest, header, alive = await pipeline.execute()
+        entries, newest, header, alive = await self._call(
+            ("XRANGE", events_key(request_id), f"({after}-0", "+"),
+            _newest(request_id),
+            ("GET", header_key(request_id)),
+            ("EXISTS", web_key(web)),
+        )
         return _View(
             frames=_frames_in(entries, after),
             last=next(reversed(_frames_in(newest, 0)), None),
@@ -132,11 +131,17 @@ class Elsewhere:
         entry = json.dumps([(number, frame.name, frame.data)])
         events = events_key(request_id)
         try:
-            await self._redis.execute_command("XADD", events, f"{number}-0", FIELD, entry)
-        except ResponseError as error:
-            log.info("answer %s was declared lost before: %s", request_id, error)
-        for key in (events, header_key(request_id)):
-            await self._redis.execute_command("EXPIRE", key, self._resume_seconds)
+            await self._call(("XADD", events, f"{number}-0", FIELD, entry))
+        except ResponseError as refusal:
+            log.info("answer %s was declared lost before: %s", request_id, refusal)
+        await self._call(*(("EXPIRE", key, self._resume_seconds) for key in (events, header_key(request_id))))
+
+    async def _call(self, *commands: tuple[str | int, ...]) -> list[Any]:
+        """The replies to the commands, which are done as one."""
+        pipeline = self._redis.pipeline(transaction=True)
+        for command in commands:
+            pipeline.execute_command(*command)
+        return await pipeline.execute()
 
 
 def _newest(request_id: str) -> tuple[str | int, ...]:

@@ -158,7 +158,7 @@ def test_conversations_are_listed_renamed_and_deleted(web):
     assert len(web.engine.completions) == 2, "the model was asked no more"
 
 
-@pytest.mark.parametrize("name", ["a b", "cnv\0", "..", "ü"])
+@pytest.mark.parametrize("name", ["a b", "cnv\0", "ü"])
 def test_what_can_be_no_conversations_name_is_refused(web, name):
     assert web.ask(QUESTION, conversation_id=name).status_code == 422
     assert web.client.get(f"/conversations/{quote(name)}").status_code in (404, 422)
