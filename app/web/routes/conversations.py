@@ -1,4 +1,4 @@
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter
 from fastapi import Path as PathParam
@@ -20,13 +20,7 @@ ConversationId = Annotated[
     str, PathParam(max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="The conversation.")
 ]
 
-<<<<<<< HEAD
 _NOT_FOUND = problems(ConversationNotFound)
-=======
-_NOT_FOUND: dict[int | str, dict[str, Any]] = {
-    404: {"model": Problem, "description": "conversation_not_found: it is not there, or not yours."}
-}
->>>>>>> asking
 
 
 @router.get(
