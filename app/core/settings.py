@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from app.core.asking_settings import AskingSettings
 from app.core.processor import computes_bfloat16
 from app.core.sign_in_settings import SignInSettings
 from app.core.sync_folders import sync_folders_from
@@ -17,13 +18,12 @@ PACKAGED_MODEL = "smollm2-135m-instruct"
 PACKAGED_EMBEDDING_MODEL = "all-minilm-l6-v2"
 TENANT_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
-
 _LONGEST_SOCKET_PATH = 100  # the kernel allows 107 bytes
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
-class Settings(SignInSettings):
+class Settings(AskingSettings, SignInSettings):
     """One immutable object; each process builds it once through `get_settings`.
 
     A service address left empty means the embedded one: SQLite, a local Qdrant folder and a private Redis under
@@ -208,31 +208,6 @@ class Settings(SignInSettings):
         "read right behind the preamble and the best is not; 0: the best always comes first.",
     )
     max_answer_tokens: int = Field(256, ge=1, description="Longest answer when the request does not say.")
-    history_tokens: int = Field(
-        1024, ge=0, description="Most tokens of a conversation's earlier turns that are put before a question."
-    )
-    conversation_days: int = Field(90, ge=1, description="How long a conversation is kept after its last question.")
-    resume_seconds: int = Field(
-        60, ge=1, le=3600, description="How long an ended answer can be read again, and a resumable one goes on unread."
-    )
-    feedback_keeps_text: bool = Field(
-        False, description="Keep questions with the answers given, for feedback to show; else their ids alone."
-    )
-    answers_at_once: int = Field(32, ge=1, description="Answers that a web process makes at once; others wait.")
-    answers_waiting: int = Field(
-        64, ge=0, description="Questions that may wait for that; where more come, some get a 503 at once."
-    )
-    waiting_seconds: float = Field(20, gt=0, description="Longest that a question waits before it gets a 503.")
-    search_threads: int = Field(
-        8, ge=1, le=64, description="Threads of a web process that search for questions; nothing else waits for them."
-    )
-    drain_seconds: float = Field(
-        10,
-        ge=0,
-        le=3600,
-        description="How long answers may go on when web is told to stop; it ends at most 5 seconds later, and what "
-        "starts it must wait that long.",
-    )
 
     kv_preset: str = Field(
         "",
