@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -23,6 +25,7 @@ from app.web.access.errors import (
     Unauthenticated,
 )
 from app.web.access.guard import anyone, guards_of
+from app.web.deps import get_known
 from app.web.http_errors import BodyTooLarge, MalformedBody, UnsupportedMediaType
 from app.web.openai.errors import OpenAIRoute, openai_code, openai_status
 from app.web.schemas.ask import DeltaEvent, MetaEvent, SourcesEvent
@@ -43,8 +46,11 @@ GUARDED: tuple[type[PrereadError], ...] = (
     TooManyAtOnce,
     DatabaseUnavailable,
 )
+LARGE_FROM_STRANGERS: tuple[type[PrereadError], ...] = (Unauthenticated, KeyExpired, KeyRevoked, CsrfRefused)
 WITH_PARAMETERS: tuple[type[PrereadError], ...] = (BadInput, UnstorableText)
 WITH_BODY: tuple[type[PrereadError], ...] = (MalformedBody, UnsupportedMediaType, BodyTooLarge, *WITH_PARAMETERS)
+WITH_OPENAI_BODY: tuple[type[PrereadError], ...] = (BodyTooLarge, *WITH_PARAMETERS)
+"""There a body that cannot be read is an invalid value, as one that does not fit."""
 
 _REF = "#/components/schemas/{model}"
 _FRAMEWORKS_OWN = ("HTTPValidationError", "ValidationError")
@@ -104,14 +110,11 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
     if CODES not in validation:
         responses.pop("422", None)  # the framework's own, in another shape
     for status, response in problems(*_common(operation, route)).items():
-        own = responses.get(str(status), {})
-        if CODES in own:
-            responses[str(status)] = _response([*own[CODES], *response[CODES]])
-        elif not own:
-            responses[str(status)] = response
+        responses[str(status)] = _joined(responses.get(str(status), {}), response)
     if isinstance(route, OpenAIRoute):
         operation["responses"] = responses = _in_openais_shape(responses)
     for status, response in responses.items():
+        _drop_unknown_json(response)
         response["headers"] = {**response.get("headers", {}), REQUEST_ID_HEADER: _REQUEST_ID}
         if status in ("429", "503"):
             response["headers"]["Retry-After"] = _RETRY_AFTER
@@ -121,13 +124,41 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
 def _common(operation: dict[str, Any], route: APIRoute) -> list[type[PrereadError]]:
     """What all routes of its kind may answer."""
     errors = [*ANYWHERE]
-    if anyone not in guards_of(route):
+    if HTTPStatus(route.status_code or HTTPStatus.OK).is_redirection:
+        return errors  # whatever goes wrong is told in the address
+    public = anyone in guards_of(route)
+    if not public:
         errors += GUARDED
+    elif get_known in _calls(route.dependant):
+        errors.append(DatabaseUnavailable)
     if "requestBody" in operation:
-        errors += WITH_BODY
+        errors += WITH_OPENAI_BODY if isinstance(route, OpenAIRoute) else WITH_BODY
+        errors += LARGE_FROM_STRANGERS if public else ()
     elif "parameters" in operation:
         errors += WITH_PARAMETERS
     return errors
+
+
+def _calls(dependant: Dependant) -> Iterator[object]:
+    """Whatever it depends on, however far down."""
+    for below in dependant.dependencies:
+        yield below.call
+        yield from _calls(below)
+
+
+def _joined(own: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
+    """`own` may be empty, or of another shape than a problem's."""
+    joined = _response([*own.get(CODES, ()), *common[CODES]])
+    if own and CODES not in own:
+        joined["description"] = f"{own['description']} Or {joined['description']}."
+    return joined | {"content": own.get("content", {}) | joined["content"]}
+
+
+def _drop_unknown_json(response: dict[str, Any]) -> None:
+    """The framework says JSON of any shape of what a route answers by itself, beside what the route says of it."""
+    content = response.get("content", {})
+    if len(content) > 1 and content.get("application/json") == {"schema": {}}:
+        del content["application/json"]
 
 
 def _in_openais_shape(responses: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from app.web.schemas.ask_examples import ANSWER
+from app.web.schemas.ask_examples import ANSWER, REQUEST_ID
 from app.web.schemas.labels import LabelList
 
 
@@ -214,6 +214,8 @@ class DeltaEvent(BaseModel):
 
 
 class StopOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"request_id": REQUEST_ID}]})
+
     request_id: str = Field(description="The answer that is being stopped; its stream ends with `done`.")
 
 

@@ -12,10 +12,10 @@ _PASSAGE: dict[str, JsonValue] = {
     "page": None,
     "chunk_id": "chk_2m6t8r1x5d0s7f4g9k3w",
 }
-_REQUEST_ID = "req_9c7n5b1hz4x0kq3m8w2v"
+REQUEST_ID = "req_9c7n5b1hz4x0kq3m8w2v"
 
 ANSWER: dict[str, JsonValue] = {
-    "request_id": _REQUEST_ID,
+    "request_id": REQUEST_ID,
     "answer": "It is 45 euros a day [1].",
     "status": "answered",
     "citations": [{**_PASSAGE, "start": 10, "end": 54, "quote": _QUOTE, "score": 0.71}],
@@ -40,7 +40,7 @@ ANSWER: dict[str, JsonValue] = {
     "fusion": {"used": True, "reason": None},
 }
 _EVENTS: list[tuple[str, dict[str, JsonValue]]] = [
-    ("meta", {"request_id": _REQUEST_ID, "model": "smollm2-135m-instruct", "policy": "impact@.08"}),
+    ("meta", {"request_id": REQUEST_ID, "model": "smollm2-135m-instruct", "policy": "impact@.08"}),
     (
         "sources",
         {"passages": [{**_PASSAGE, "name": "travel.md", "score": 0.71, "text": _QUOTE}], "retrieval_ms": 12.1},

@@ -2,7 +2,17 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+_ENTRY: dict[str, JsonValue] = {
+    "at": "2026-03-02T09:30:10Z",
+    "actor_id": "usr_7f4g9k3w2m6t8r1x5d0s",
+    "actor": "kim",
+    "action": "document.delete",
+    "target": "doc_4x0kq3m8w2v9c7n5b1hz",
+    "request_id": "5b1hz4x0kq3m8w2v9c7n",
+    "address": "192.0.2.17",
+}
 
 
 class AuditEntryOut(BaseModel):
@@ -16,5 +26,7 @@ class AuditEntryOut(BaseModel):
 
 
 class AuditPageOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_ENTRY], "total": 1}]})
+
     items: list[AuditEntryOut] = Field(description="One page, newest first.")
     total: int = Field(description="How many there are in all.")

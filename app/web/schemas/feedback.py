@@ -2,9 +2,20 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.core.catalog import FeedbackReason, Rating
+from app.web.schemas.ask_examples import REQUEST_ID
+
+_FEEDBACK: dict[str, JsonValue] = {
+    "request_id": REQUEST_ID,
+    "owner": "usr_7f4g9k3w2m6t8r1x5d0s",
+    "rating": "down",
+    "reason": "incomplete",
+    "comment": "It leaves out the hotel.",
+    "question": None,
+    "rated_at": "2026-03-02T09:31:45Z",
+}
 
 
 class FeedbackIn(BaseModel):
@@ -18,6 +29,8 @@ class FeedbackIn(BaseModel):
 
 
 class FeedbackOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_FEEDBACK]})
+
     request_id: str = Field(description="The answer.")
     owner: str = Field(description="Id of the key or user that asked.")
     rating: Rating = Field(description="up or down.")
@@ -28,6 +41,10 @@ class FeedbackOut(BaseModel):
 
 
 class FeedbackPageOut(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"items": [_FEEDBACK], "total": 1, "counts": {"up": 7, "down": 1}}]}
+    )
+
     items: list[FeedbackOut] = Field(description="One page, newest first.")
     total: int = Field(description="How many there are in all, of the rating asked for.")
     counts: dict[str, int] = Field(description="All feedback by rating.")

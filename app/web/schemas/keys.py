@@ -2,12 +2,26 @@
 
 from datetime import datetime
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 from app.core.access import Permission, Role
 
 MOST_PER_MINUTE = 1_000_000
 MOST_AT_ONCE = 10_000
+
+_KEY: dict[str, JsonValue] = {
+    "id": "key_4x0kq3m8w2v9c7n5b1hz",
+    "name": "the intranet's search box",
+    "role": "reader",
+    "scopes": ["ask"],
+    "created_at": "2026-03-02T09:30:10Z",
+    "expires_at": None,
+    "revoked_at": None,
+    "last_used_at": "2026-03-02T14:02:00Z",
+    "requests_per_minute": 120,
+    "concurrent_requests": None,
+}
+_NEW_KEY: dict[str, JsonValue] = {"key": {**_KEY, "last_used_at": None}, "secret": "prk_4x0kq3m8w2v9c7n5b1hz_…"}
 
 
 class KeyOut(BaseModel):
@@ -50,9 +64,13 @@ class RotateIn(BaseModel):
 
 
 class KeyWithSecret(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_NEW_KEY]})
+
     key: KeyOut
     secret: str = Field(description="What the key's holder sends. It is told this once.", examples=["prk_4x0k…_…"])
 
 
 class KeyList(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_KEY]}]})
+
     items: list[KeyOut] = Field(description="All keys there ever were, newest first.")

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.web.schemas.ask import Scope
+from app.web.schemas.openai_examples import COMPLETION, ERROR, MODEL
 
 
 class TextPart(BaseModel):
@@ -107,6 +108,8 @@ class CompletionUsage(BaseModel):
 
 
 class ChatCompletion(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [COMPLETION]})
+
     id: str = Field(description="The request id, by which the answer can be stopped and rated.")
     object: Literal["chat.completion"] = Field("chat.completion", description="Always chat.completion.")
     created: int = Field(description="Seconds since 1970.")
@@ -138,6 +141,8 @@ class ChatCompletionChunk(BaseModel):
 
 
 class ModelOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [MODEL]})
+
     id: str = Field(description="What to give as `model`.")
     object: Literal["model"] = Field("model", description="Always model.")
     created: int = Field(description="Seconds since 1970: when this model was first served.")
@@ -145,6 +150,8 @@ class ModelOut(BaseModel):
 
 
 class ModelList(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"object": "list", "data": [MODEL, {**MODEL, "id": "preread:exact"}]}]})
+
     object: Literal["list"] = Field("list", description="Always list.")
     data: list[ModelOut] = Field(description="All models.")
 
@@ -158,6 +165,8 @@ class OpenAIErrorBody(BaseModel):
 
 class OpenAIError(BaseModel):
     """Errors of `/v1` have OpenAI's shape."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ERROR]})
 
     error: OpenAIErrorBody
 

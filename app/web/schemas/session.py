@@ -1,8 +1,18 @@
 """Signing in as the API shows it."""
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 from app.core.access import Permission, Role
+
+_METHODS: dict[str, JsonValue] = {"password": True, "oidc": True, "oidc_name": "Example Ltd"}
+_SESSION: dict[str, JsonValue] = {
+    "name": "kim",
+    "tenant": "default",
+    "role": "reader",
+    "permissions": ["ask", "documents:read"],
+    "csrf_token": "q3m8w2v9c7n5b1hz4x0k",
+    "methods": _METHODS,
+}
 
 
 class SignIn(BaseModel):
@@ -15,12 +25,16 @@ class SignIn(BaseModel):
 
 
 class MethodsOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_METHODS]})
+
     password: bool = Field(description="Users sign in by name and password.")
     oidc: bool = Field(description="Users sign in through their organisation, at /auth/oidc/start.")
     oidc_name: str = Field(description="What that is called; empty where there is none.")
 
 
 class SessionOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_SESSION]})
+
     name: str = Field(description="Who is signed in; for an API key, its name.", examples=["admin"])
     tenant: str = Field(description="Whose documents these are.")
     role: Role = Field(description="What they are.")

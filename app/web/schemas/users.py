@@ -2,12 +2,22 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 from app.core.access import Role
 
+_USER: dict[str, JsonValue] = {
+    "name": "kim",
+    "role": "editor",
+    "disabled": False,
+    "has_password": True,
+    "created_at": "2026-03-02T09:30:10Z",
+}
+
 
 class UserOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
+
     name: str = Field(description="Name to sign in with, once in the whole installation.", examples=["kim"])
     role: Role = Field(description="What they may do.")
     disabled: bool = Field(description="They may not sign in.")
@@ -37,9 +47,13 @@ class PasswordIn(BaseModel):
 
 
 class UserWithPassword(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user": _USER, "password": None}]})
+
     user: UserOut
     password: str | None = Field(description="The one that was made, told this once; null: it was sent.")
 
 
 class UserList(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_USER]}]})
+
     items: list[UserOut] = Field(description="All users, by name.")

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from credentials import bearer, new_key
 from mortal_redis import MortalRedis
 from principals import several_users, signed_in
 from redis import Redis
@@ -51,6 +50,7 @@ def pair(shared_web, settings):
 
     (one_app, one), (two_app, two) = served(), served()
     with one as (server_1, client_1), two as (server_2, client_2):
+        client_2.headers = client_1.headers  # the same caller at both
         yield (
             Web(client_1, one_app.state.services, server_1, shared_web.engine),
             Web(client_2, two_app.state.services, server_2, shared_web.engine),
@@ -201,8 +201,6 @@ def test_events_that_cannot_be_kept_break_nothing_but_resuming_elsewhere(held, r
 
 def test_a_killed_web_leaves_whoever_resumes_an_error_and_everyone_the_same(held, settings):
     _, there, _ = held
-    key, token = new_key(there.services.catalog)
-    there = signed_in(there, key.id)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -223,7 +221,7 @@ def test_a_killed_web_leaves_whoever_resumes_an_error_and_everyone_the_same(held
     )
     try:
         address = f"http://127.0.0.1:{port}"
-        with httpx.Client(base_url=address, timeout=DEADLINE_SECONDS, headers=bearer(token)) as client:
+        with httpx.Client(base_url=address, timeout=DEADLINE_SECONDS, headers=there.client.headers) as client:
             wait_until(lambda: answers(client), "the third web answers", seconds=120)
             third = Web(client, there.services, there.server, there.engine)
             with third.streaming(QUESTION, resumable=True) as events:

@@ -14,8 +14,8 @@ from web_harness import DEADLINE_SECONDS, PAGES, SECRET, Web, events_of, wait_un
 from wire import sent
 
 from app.core.settings import Settings
-from app.web import stream
 from app.web.body_limit import BodyLimit
+from app.web.live import log
 from app.web.main import create_app
 
 SHIPPED = (Path(__file__).parents[3] / "deploy" / "nginx" / "preread.conf").read_text()
@@ -105,7 +105,7 @@ def test_every_word_arrives_before_the_next_one_is_made(direct, proxied):
 
 
 def test_a_silent_answer_is_kept_open_by_comments(direct, proxied, monkeypatch):
-    monkeypatch.setattr(stream, "_PING_SECONDS", 0.05)
+    monkeypatch.setattr(log, "IDLE_SECONDS", 0.05)
     go_on = threading.Event()
     direct.engine.script[0:0] = [lambda: go_on.wait(DEADLINE_SECONDS)]
     with streamed(proxied) as response:

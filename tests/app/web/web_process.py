@@ -55,7 +55,7 @@ def web_process(folder: Path, **settings: object) -> Iterator[WebProcess]:
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=DEADLINE_SECONDS) as client:
             wait_until(lambda: _answers(process, client, log), "web has started", seconds=START_SECONDS)
-            client.headers |= _admin(settings)
+            client.headers.update(_admin(settings))
             yield WebProcess(process, client)
     finally:
         process.kill()
