@@ -43,7 +43,7 @@ class LoadClient:
         """Streamed. `due` is a `perf_counter` time: that it was sent later counts too."""
         heard = _Listening(due)
         body = json.dumps({"question": question, "stream": True, **more}).encode()
-        headers = {**self._headers, "Content-Length": str(len(body))}
+        headers = [*self._headers.items(), ("Content-Length", str(len(body)))]
         try:
             async with self._pool.stream(
                 "POST", self._url, headers=headers, content=body, extensions=_TIMEOUTS

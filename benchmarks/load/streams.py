@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from benchmarks.load.client import Heard, LoadClient
@@ -32,10 +33,7 @@ async def open_streams(
     tasks: list[asyncio.Task[None]] = []
     for first in range(0, number, _OPENED_TOGETHER):
         tasks += [asyncio.create_task(one(place)) for place in range(first, min(first + _OPENED_TOGETHER, number))]
-        wanted = len(tasks)
-        await asyncio.to_thread(
-            stub.wait_until_held, lambda held, wanted=wanted: held + len(ended) >= wanted, _PATIENCE_SECONDS
-        )
+        await asyncio.to_thread(stub.wait_until_held, partial(_enough, tasks, ended), _PATIENCE_SECONDS)
     took = time.perf_counter() - began
     at_once, held = stub.held, web.held_bytes
     stub.release()
@@ -51,3 +49,8 @@ async def open_streams(
         "after_bytes": web.held_bytes,
         "bytes_per_stream": round((held - before) / at_once) if at_once else None,
     }
+
+
+def _enough(opened: Sequence[object], ended: Sequence[Heard], held: int) -> bool:
+    """Whether every stream that was opened is held or has ended."""
+    return held + len(ended) >= len(opened)

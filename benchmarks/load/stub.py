@@ -88,12 +88,12 @@ def _report(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _body(receive: Receive) -> bytes:
-    body = b""
+    body = bytearray()
     while True:
         message = await receive()
         body += message.get("body", b"")
         if not message.get("more_body", False):
-            return body
+            return bytes(body)
 
 
 async def _start(send: Send, media_type: str) -> None:
