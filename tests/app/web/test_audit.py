@@ -7,6 +7,7 @@ import httpx
 import pytest
 from credentials import PASSWORD, bearer, new_key, new_user
 
+from app.core.catalog import RunState
 from app.web.access.audit import Action
 
 numbers = count()
@@ -40,7 +41,8 @@ def changes(web, client):
     client.put(f"/documents/{document}/labels", json={"tags": ["audited"]})
     yield Action.DOCUMENT_LABEL, document
     web.ingest(document)
-    client.post("/precompute", json={"document_id": document})
+    run = client.post("/precompute", json={"document_id": document}).json()["run_id"]
+    web.services.catalog.end_run(run, RunState.STOPPED)
     yield Action.PRECOMPUTE, document
     client.post(f"/documents/{document}/retry")
     yield Action.DOCUMENT_RETRY, document

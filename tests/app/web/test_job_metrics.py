@@ -93,8 +93,8 @@ def test_the_last_nightly_run_that_ended_is_told_and_whether_one_is_open(web, to
 
 
 def test_another_tenants_jobs_and_runs_are_not_told(web, told):
-    told = exposition(web.services, admin_of(TENANT)).decode().splitlines()
-    before = [line for line in told if line.startswith("preread_jobs")]
+    shown = exposition(web.services, admin_of(TENANT)).decode().splitlines()
+    before = [line for line in shown if line.startswith("preread_jobs")]
     catalog = web.services.catalog
     document, _ = catalog.add_document("other", "theirs.md", "7" * 64, "text/plain", 1)
     run = catalog.start_run("other", RunKind.NIGHTLY, [], None)
