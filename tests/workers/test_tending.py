@@ -65,10 +65,24 @@ def test_the_report_tells_each_step_and_old_counts_are_merged(context, read):
         context.catalog.record_lookups(TENANT, {"disk": (1, 10)}, {}, {}, old.replace(minute=minutes))
     before = context.catalog.lookup_totals(TENANT)
     found = tend(context, NOW)
-    assert found.keys() == {"verified", "tiers", "rollup_rows_merged", "history_removed", "database_bytes_freed"}
+    assert found.keys() == {
+        "verified",
+        "tiers",
+        "rollup_rows_merged",
+        "history_removed",
+        "audit_removed",
+        "database_bytes_freed",
+    }
     assert found["rollup_rows_merged"] == 9
     assert context.catalog.lookup_totals(TENANT) == before
     assert tend(context, NOW)["rollup_rows_merged"] == 0
+
+
+def test_the_audit_log_is_kept_for_as_long_as_the_operator_says(context):
+    context.catalog.note_action(TENANT, "key_1", "a key", "document.add", "doc_1")
+    days = timedelta(days=context.settings.audit_days)
+    assert tend(context, datetime.now(UTC) + days - timedelta(hours=1))["audit_removed"] == 0
+    assert tend(context, datetime.now(UTC) + days + timedelta(hours=1))["audit_removed"] == 1
 
 
 def test_history_is_kept_for_as_long_as_the_operator_says(context):

@@ -41,7 +41,7 @@ class Leases:
         """A lease; None where `most` are out already."""
         lease, now = uuid4().hex, time.time()
         held = self._held[key_id]
-        arguments = [now, now + LEASE_SECONDS, most, lease, *held]
+        arguments: list[str | float] = [now, now + LEASE_SECONDS, most, lease, *held]
         try:
             given = bool(await self._shared.ask(lambda: self._take(keys=[_PREFIX + key_id], args=arguments)))
         except Away:

@@ -2,6 +2,7 @@
 
 import time
 from math import ceil
+from typing import Any
 
 from limits import RateLimitItem
 from limits.aio.storage import MemoryStorage, RedisStorage
@@ -17,9 +18,9 @@ class Rates:
 
     def __init__(self, shared: SharedRedis) -> None:
         self._shared = shared
-        self._everywhere = MovingWindowRateLimiter(
-            RedisStorage("async+redis://", implementation="redispy", connection_pool=shared.pool, key_prefix=_PREFIX)
-        )
+        pool: dict[str, Any] = {"connection_pool": shared.pool}  # which the storage's types do not name
+        storage = RedisStorage("async+redis://", implementation="redispy", key_prefix=_PREFIX, **pool)
+        self._everywhere = MovingWindowRateLimiter(storage)
         self._here = MovingWindowRateLimiter(MemoryStorage())
 
     async def take(self, rate: RateLimitItem, *names: str) -> int:

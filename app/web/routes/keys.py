@@ -1,4 +1,4 @@
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from fastapi import Path as PathParam
@@ -15,7 +15,7 @@ router = APIRouter(
 )
 
 KeyId = Annotated[str, PathParam(max_length=100, description="The key.")]
-_NOT_FOUND = {404: {"model": Problem, "description": "key_not_found"}}
+_NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "key_not_found"}}
 
 
 @router.get("", operation_id="list_keys", dependencies=[ADMIN], summary="List API keys, newest first")
