@@ -9,9 +9,13 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-import app.cli.errors  # noqa: F401  (its codes have a status too, as those of the next two)
+import app.cli.errors
+import app.web.access.strangers  # noqa: F401
 import benchmarks.errors  # noqa: F401
 import kernels.errors  # noqa: F401
+import workers.internal_secret
+import workers.sync_reading
+import workers.sync_scan  # noqa: F401
 from app.core.codes import Code
 from app.core.errors import PrereadError
 from app.core.remedies import REMEDIES

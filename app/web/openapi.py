@@ -49,7 +49,6 @@ GUARDED: tuple[type[PrereadError], ...] = (
 LARGE_FROM_STRANGERS: tuple[type[PrereadError], ...] = (Unauthenticated, KeyExpired, KeyRevoked, CsrfRefused)
 WITH_PARAMETERS: tuple[type[PrereadError], ...] = (BadInput, UnstorableText)
 WITH_BODY: tuple[type[PrereadError], ...] = (MalformedBody, UnsupportedMediaType, BodyTooLarge, *WITH_PARAMETERS)
-WITH_OPENAI_BODY: tuple[type[PrereadError], ...] = (BodyTooLarge, *WITH_PARAMETERS)
 """There a body that cannot be read is an invalid value, as one that does not fit."""
 
 _REF = "#/components/schemas/{model}"
@@ -124,7 +123,7 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
 def _common(operation: dict[str, Any], route: APIRoute) -> list[type[PrereadError]]:
     """What all routes of its kind may answer."""
     errors = [*ANYWHERE]
-    if HTTPStatus(route.status_code or HTTPStatus.OK).is_redirection:
+    if route.status_code == HTTPStatus.FOUND:
         return errors  # whatever goes wrong is told in the address
     public = anyone in guards_of(route)
     if not public:
@@ -132,7 +131,7 @@ def _common(operation: dict[str, Any], route: APIRoute) -> list[type[PrereadErro
     elif get_known in _calls(route.dependant):
         errors.append(DatabaseUnavailable)
     if "requestBody" in operation:
-        errors += WITH_OPENAI_BODY if isinstance(route, OpenAIRoute) else WITH_BODY
+        errors += WITH_BODY
         errors += LARGE_FROM_STRANGERS if public else ()
     elif "parameters" in operation:
         errors += WITH_PARAMETERS

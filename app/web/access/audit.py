@@ -1,6 +1,5 @@
 """The audit log as those write it who change something."""
 
-import re
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
@@ -8,9 +7,8 @@ from starlette.requests import HTTPConnection
 
 from app.core.access import Principal
 from app.core.catalog import Catalog, User
+from app.core.request_context import current_request_id
 from app.web.schemas.audit import AuditEntryOut, AuditPageOut
-
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
 class Action(StrEnum):
@@ -47,13 +45,13 @@ class Audit:
     @classmethod
     def of(cls, catalog: Catalog, principal: Principal, connection: HTTPConnection) -> "Audit":
         return cls(
-            catalog, principal.tenant, principal.id, principal.name, request_id_of(connection), address_of(connection)
+            catalog, principal.tenant, principal.id, principal.name, current_request_id() or "", address_of(connection)
         )
 
     @classmethod
     def of_stranger(cls, catalog: Catalog, tenant: str, name: str, connection: HTTPConnection) -> "Audit":
         """Somebody who says to be `name`."""
-        return cls(catalog, tenant, "", name, request_id_of(connection), address_of(connection))
+        return cls(catalog, tenant, "", name, current_request_id() or "", address_of(connection))
 
     @classmethod
     def of_command_line(cls, catalog: Catalog, tenant: str, account: str) -> "Audit":
@@ -79,8 +77,3 @@ class Audit:
 
 def address_of(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else ""
-
-
-def request_id_of(connection: HTTPConnection) -> str:
-    sent = connection.headers.get("X-Request-ID", "")
-    return sent if _REQUEST_ID.fullmatch(sent) else ""

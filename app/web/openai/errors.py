@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from app.core.codes import Code
 from app.core.errors import PrereadError
+from app.web.http_errors import error_of, misread
 from app.web.leaving import ClientLeft
 from app.web.problems import problem_of
 from app.web.schemas.openai import OpenAIError, OpenAIErrorBody
@@ -59,9 +60,12 @@ class OpenAIRoute(APIRoute):
         async def handled(request: Request) -> Response:
             try:
                 return await handle(request)
-            except HTTPException as error:
-                return _response(error.status_code, openai_error(error.status_code, None, error.detail), error.headers)
+            except HTTPException as refusal:
+                found, headers = error_of(request, refusal)
+                return problem_response(problem_of(found, request.url.path), headers=headers)
             except RequestValidationError as error:
+                if (refused := misread(request, error)) is not None:
+                    return problem_response(problem_of(refused, request.url.path))
                 fault = error.errors()[0]
                 param = ".".join(str(part) for part in fault["loc"][1:]) or None
                 return _response(400, openai_error(400, "invalid_value", f"{param}: {fault['msg']}", param))

@@ -36,7 +36,7 @@ _EVENT = {
     "description": "One event: meta, sources, delta…, then exactly one of done (the answer) and error (a problem).",
     "required": ["event", "data"],
     "properties": {
-        "id": {"type": "integer", "description": "Its number, from 1."},
+        "id": {"type": "string", "pattern": "^[0-9]+$", "description": "Its number, from 1."},
         "event": {"enum": list(EVENT_NAMES.values())},
         "data": {"type": "string", "contentMediaType": "application/json"},
     },

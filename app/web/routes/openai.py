@@ -19,10 +19,16 @@ from app.web.stream import EventStream, single_response
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 
 _STREAM = "data: {…chat.completion.chunk…}, again and again, then data: [DONE]; an error is data: {“error”: …}."
+_EVENT = {
+    "type": "object",
+    "description": "One event: a chat.completion.chunk, an error, or in the end [DONE].",
+    "required": ["data"],
+    "properties": {"data": {"type": "string"}},
+}
 _ANSWER: dict[str, Any] = {
     "model": ChatCompletion,
     "description": "The answer.",
-    "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAM}},
+    "content": {"text/event-stream": {"schema": _EVENT, "example": _STREAM}},
 }
 
 

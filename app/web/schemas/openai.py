@@ -150,7 +150,9 @@ class ModelOut(BaseModel):
 
 
 class ModelList(BaseModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"object": "list", "data": [MODEL, {**MODEL, "id": "preread:exact"}]}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"object": "list", "data": [MODEL, {**MODEL, "id": "preread:exact"}]}]}
+    )
 
     object: Literal["list"] = Field("list", description="Always list.")
     data: list[ModelOut] = Field(description="All models.")

@@ -55,7 +55,7 @@ every_operation = those(lambda kinds: True)
 with_an_id = those(lambda kinds: "path" in kinds)
 with_a_query = those(lambda kinds: "integer" in kinds)
 with_json = those(lambda kinds: "required application/json" in kinds)
-with_a_body = those(lambda kinds: any(kind.startswith(("required ", "optional ")) for kind in kinds))
+with_a_body = those(lambda kinds: any(str(kind).startswith(("required ", "optional ")) for kind in kinds))
 
 
 def checked(answer, schema=None, path=None, method=None) -> Problem:
