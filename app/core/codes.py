@@ -78,7 +78,7 @@ class Code(StrEnum):
     # Of single sign-on (docs/oidc.md).
     OIDC_FAILED = "oidc_failed", "Signing in through the provider failed."
     OIDC_OFF = "oidc_off", "No provider is set."
-    OIDC_STATE = "oidc_state", "The sign-in was not begun in this browser, took too long, or was used before."
+    OIDC_STATE = "oidc_state", "The sign-in was not begun in this browser, or took too long."
     OIDC_DENIED = "oidc_denied", "The provider, or the user there, said no."
     OIDC_REFUSED = "oidc_refused", "The provider does not take what Preread sends."
     OIDC_TOKEN = "oidc_token", "The provider's token is not what it must be."

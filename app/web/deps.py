@@ -1,5 +1,6 @@
 """What routes ask for."""
 
+import asyncio
 import hmac
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -11,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
 from app.core.access import Principal
-from app.core.catalog import DocumentFilter, DocumentState
+from app.core.catalog import DatabaseUnavailable, DocumentFilter, DocumentState
 from app.web.access.access import Access
 from app.web.access.audit import Audit
 from app.web.access.errors import TurnedAway
@@ -33,6 +34,8 @@ from app.web.syncs import Syncs
 from app.web.system import System
 from app.web.url_list import UrlList
 from retrieval.index_wire import SECRET_HEADER
+
+_KNOWN_SECONDS = 2.0
 
 
 async def get_services(connection: HTTPConnection) -> Services:
@@ -62,11 +65,25 @@ async def get_principal(connection: HTTPConnection, access: AccessDep) -> AsyncI
 
 
 async def get_known(connection: HTTPConnection, access: AccessDep) -> Principal | None:
-    """Whoever sends a request that strangers may send too; it counts towards no limit."""
-    try:
-        return await access.gatekeeper.principal(connection)
-    except TurnedAway:
+    """Whoever sends a request that strangers may send too; it counts towards no limit.
+
+    Where the database does not say, or not soon, it is a stranger.
+    """
+    asking = asyncio.create_task(access.gatekeeper.principal(connection))
+    await asyncio.wait((asking,), timeout=_KNOWN_SECONDS)
+    if not asking.done():
+        asking.add_done_callback(_heed)
         return None
+    try:
+        return asking.result()
+    except (TurnedAway, DatabaseUnavailable):
+        return None
+
+
+def _heed(asking: asyncio.Task[Principal]) -> None:
+    """Nobody waits for it any more, and what it raises is no news."""
+    if not asking.cancelled():
+        asking.exception()
 
 
 PrincipalDep = Annotated[Principal, Depends(get_principal)]
@@ -91,14 +108,19 @@ async def get_probing(connection: HTTPConnection) -> Probing:
 
 
 async def get_place(request: Request, services: ServicesDep, principal: PrincipalDep) -> AsyncIterator[None]:
-    """Wait for a place for an answer, and keep it until the last byte of the response has been sent.
+    """Wait for a place for an answer, and keep it until both the answer and the response have ended.
 
     Raises Overloaded, ServiceStopping, ClientLeft.
     """
     async with AsyncExitStack() as held:
         place = services.admission.place(f"{principal.tenant}/{principal.id}")
         await while_wanted(request, services.stopping, held.enter_async_context(place))
-        yield
+        try:
+            yield
+        finally:
+            # A resumable answer goes on without its client, and keeps its place.
+            if (answer := getattr(request.state, "answer", None)) is not None:
+                await answer.made()
 
 
 async def get_ongoing(connection: HTTPConnection, services: ServicesDep, principal: PrincipalDep) -> Ongoing:
@@ -141,8 +163,6 @@ async def get_idempotency(
     ] = None,
 ) -> Idempotency:
     return Idempotency(services, principal.tenant, key)
-
-
 
 
 async def get_system(services: ServicesDep, principal: PrincipalDep) -> System:

@@ -40,10 +40,8 @@ def dialogue_of(catalog: Catalog, principal: Principal, conversation_id: str | N
     return Dialogue(history, found[-1] if found else None)
 
 
-def begun(catalog: Catalog, principal: Principal, conversation_id: str | None, question: str) -> str | None:
-    """The id of the conversation, which is begun if it is to be a new one."""
-    if conversation_id != NEW:
-        return conversation_id
+def begun(catalog: Catalog, principal: Principal, question: str) -> str:
+    """The id of a new conversation."""
     return catalog.begin_conversation(principal.tenant, principal.id, title_of(question)).id
 
 
@@ -54,4 +52,3 @@ def title_of(question: str) -> str:
         return line
     cut = line[: _LONGEST_TITLE - 1]
     return f"{cut.rpartition(' ')[0] or cut}…"
-

@@ -11,7 +11,7 @@ from app.core.ids import new_id
 from app.core.request_context import stage
 from app.web.access.errors import Forbidden
 from app.web.asked import Asked, Generation, Told
-from app.web.dialogue import Dialogue, begun, dialogue_of
+from app.web.dialogue import NEW, Dialogue, begun, dialogue_of
 from app.web.lookups import Lookups
 from app.web.schemas.ask import AskRequest, CacheMode
 from app.web.scope import scope_of
@@ -47,7 +47,12 @@ class Preparing:
         Raises BadLabel, BadPolicy, ContradictoryCache, ConversationNotFound, Forbidden, QuestionTooLong,
         CacheIncomplete, EngineUnavailable.
         """
-        return await self._services.asking.run(self._prepare, ask, principal, told, time.perf_counter())
+        asked = await self._services.asking.run(self._prepare, ask, principal, told, time.perf_counter())
+        if ask.conversation_id != NEW:
+            return asked
+        # Behind the search, which goes on where the client has left: nothing is to be kept of it then.
+        catalog, question = self._services.catalog, ask.question
+        return replace(asked, conversation_id=await self._services.asking.run(begun, catalog, principal, question))
 
     def _prepare(self, ask: AskRequest, principal: Principal, told: Told | None, arrived: float) -> Asked:
         catalog = self._services.catalog
@@ -77,7 +82,7 @@ class Preparing:
             retrieval_ms=retrieval_ms,
             passages=passages,
             generation=generation,
-            conversation_id=begun(catalog, principal, ask.conversation_id, ask.question),
+            conversation_id=None if ask.conversation_id == NEW else ask.conversation_id,
             resumable=ask.resumable,
             debug=ask.debug,
             searched_with=dialogue.previous,

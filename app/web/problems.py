@@ -56,7 +56,7 @@ class UnexpectedErrors:
 
 def problem_of(error: Exception, instance: str, errors: Sequence[Fault] = ()) -> Problem:
     """What a client is told of `error`; `instance` names the request. An unexpected error says nothing of itself."""
-    if isinstance(error, OperationalError):
+    if isinstance(error, OperationalError | DatabaseUnavailable):  # the driver's words name address and user
         error = DatabaseUnavailable("The database does not answer.", "The log of the web process has the details.")
     if not isinstance(error, PrereadError):
         error = PrereadError("Something went wrong inside Preread.", "The log of the web process has the details.")

@@ -4,8 +4,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.core.errors import PrereadError
 from app.web.access.access import Access
-from app.web.access.errors import CsrfRefused, TurnedAway
 
 _STRANGERS_BYTES = 64 << 10
 _INTERNAL = "/internal/"
@@ -40,7 +40,5 @@ async def _require_known(scope: Scope) -> None:
     access: Access = scope["app"].state.access
     try:
         await access.gatekeeper.principal(HTTPConnection(scope))
-    except TurnedAway as error:
+    except PrereadError as error:
         raise HTTPException(error.status, error.message, dict(error.headers)) from error
-    except CsrfRefused as error:
-        raise HTTPException(error.status, error.message) from error

@@ -40,24 +40,27 @@ class Leases:
     async def take(self, key_id: str, most: int) -> str | None:
         """A lease; None where `most` are out already."""
         lease, now = uuid4().hex, time.time()
-        held = self._held[key_id]
-        arguments: list[str | float] = [now, now + LEASE_SECONDS, most, lease, *held]
+        sent = tuple(self._held.get(key_id, ()))
+        arguments: list[str | float] = [now, now + LEASE_SECONDS, most, lease, *sent]
         try:
             given = bool(await self._shared.ask(lambda: self._take(keys=[_PREFIX + key_id], args=arguments)))
         except Away:
-            given = len(held) < most
+            given = len(self._held.get(key_id, ())) < most
         if given:
-            held.add(lease)
-        elif not held:
-            del self._held[key_id]
+            self._held[key_id].add(lease)
+        for back in set(sent) - self._held.get(key_id, set()):
+            self._tell_back(key_id, back)  # given back meanwhile, and perhaps put in again
         return lease if given else None
 
     def give_back(self, key_id: str, lease: str) -> None:
         """At once; Redis is told beside whatever ends now, which may be cancelled."""
-        held = self._held[key_id]
+        held = self._held.get(key_id, set())
         held.discard(lease)
         if not held:
-            del self._held[key_id]
+            self._held.pop(key_id, None)
+        self._tell_back(key_id, lease)
+
+    def _tell_back(self, key_id: str, lease: str) -> None:
         task = asyncio.create_task(self._return(key_id, lease))
         self._returning.add(task)
         task.add_done_callback(self._returning.discard)

@@ -72,6 +72,11 @@ class LiveAnswer:
             return
         self._leaving = asyncio.get_running_loop().call_later(self._patience_seconds, self.stop)
 
+    async def made(self) -> None:
+        """Returns when it has ended; at once where nobody has followed it."""
+        if self._making is not None:
+            await asyncio.wait((self._making,))
+
     def stop(self) -> None:
         """End it with what there is so far."""
         self._stop.set()

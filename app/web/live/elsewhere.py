@@ -95,6 +95,8 @@ class Elsewhere:
             for frame in view.frames:
                 after, heard = frame.number or after, time.monotonic()
                 yield frame
+                if frame.terminal:
+                    return  # a process that was taken for gone may have gone on writing
             if view.ended:
                 return
             if not view.readable:

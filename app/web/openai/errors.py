@@ -71,9 +71,9 @@ class OpenAIRoute(APIRoute):
                 return _response(400, openai_error(400, "invalid_value", f"{param}: {fault['msg']}", param))
             except PrereadError as error:
                 param = error.param if isinstance(error, BadChatRequest) else None
-                return problem_response(problem_of(error, request.url.path), param, error.headers)
+                return problem_response(_logged(error, request), param, error.headers)
             except OperationalError as error:
-                return problem_response(problem_of(error, request.url.path))
+                return problem_response(_logged(error, request))
             except ClientLeft:
                 raise
             except Exception as error:
@@ -81,6 +81,13 @@ class OpenAIRoute(APIRoute):
                 return problem_response(problem_of(error, request.url.path))
 
         return handled
+
+
+def _logged(error: Exception, request: Request) -> Problem:
+    problem = problem_of(error, request.url.path)
+    if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.warning("%s: %s", problem.code, error)
+    return problem
 
 
 def problem_response(

@@ -76,7 +76,8 @@ async def ask(
     before the first event, as a problem; what goes wrong later is the event `error`.
     """
     asked = await while_wanted(request, services.stopping, answering.prepare(question, principal))
-    events = answering.begin(asked, streamed=question.stream).follow()
+    request.state.answer = answer = answering.begin(asked, streamed=question.stream)
+    events = answer.follow()
     return EventStream(encoded(framed(events))) if question.stream else await single_response(request, events, _whole)
 
 

@@ -1,19 +1,14 @@
-from typing import Annotated
-
 from fastapi import APIRouter
-from fastapi import Path as PathParam
 from fastapi.responses import StreamingResponse
 
 from app.core.catalog import DocumentNotFound
 from app.web.access.guard import READ
-from app.web.deps import PrincipalDep, ServicesDep
+from app.web.deps import DocumentId, PrincipalDep, ServicesDep
 from app.web.openapi import problems
 from app.web.originals import content_disposition, open_original
 from workers.files import FileMissing
 
 router = APIRouter(prefix="/documents", tags=["documents"])
-
-DocumentId = Annotated[str, PathParam(max_length=100, description="The document.")]
 
 _ANY_BYTES = "application/octet-stream"
 

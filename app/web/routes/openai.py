@@ -49,11 +49,12 @@ async def create_chat_completion(
     completion = Completion(
         request_id=asked.request_id,
         model=chat.model,
-        base_url=str(request.base_url),
+        base_url=f"{services.settings.public_url}/" if services.settings.public_url else str(request.base_url),
         sources=chat.preread.sources if chat.preread else "both",
         include_usage=chat.stream_options is not None and chat.stream_options.include_usage,
     )
-    events = answering.begin(asked, streamed=False).follow()
+    request.state.answer = answer = answering.begin(asked, streamed=False)
+    events = answer.follow()
     if chat.stream:
         return EventStream(completion.pieces(events))
     return await single_response(request, events, completion.whole)

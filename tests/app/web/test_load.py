@@ -109,6 +109,18 @@ def test_an_answer_keeps_its_place_until_its_last_event(small, held):
     assert [second.events[0].name, second.events[-1].name] == ["meta", "done"]
 
 
+def test_a_resumable_answer_keeps_its_place_when_its_client_has_left(small, held):
+    with small.streaming(QUESTION, resumable=True) as events:
+        next(events)
+        running(small)
+    second = Asking(small.client, QUESTION, stream=True)
+    waiting(small)
+    assert (small.services.admission.running, small.live) == (1, 1)
+    held.set()
+    assert second.answered().status_code == 200
+    assert len(small.engine.completions) == 2
+
+
 @pytest.mark.parametrize("status", [422, 502])
 def test_a_question_that_ends_in_an_error_gives_its_place_back(small, status):
     small.engine.script = [None]

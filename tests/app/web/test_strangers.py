@@ -1,6 +1,7 @@
 """What those get who are not known: nothing but the few routes that are for everybody."""
 
 import re
+import threading
 
 import httpx
 import pytest
@@ -8,11 +9,14 @@ from credentials import admin_headers, bearer, new_key
 from fastapi.routing import APIRoute
 
 from app.core.access import Role
-from app.core.catalog import Catalog
+from app.core.catalog import Catalog, DatabaseUnavailable
+from app.core.key_token import new_secret, token_of
 from app.core.settings import Settings
 from app.web.access.guard import anyone, guards_of
 from app.web.access.strangers import NobodyKnown, require_somebody
 from app.web.deps import require_internal_secret
+
+NOBODYS = token_of("key_00000000000000000000", new_secret())
 
 
 @pytest.fixture
@@ -100,3 +104,42 @@ def test_web_does_not_listen_for_strangers_while_nobody_is_known(tmp_path, host)
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_on_loopback_web_may_start_before_anybody_is_known(tmp_path, host):
     require_somebody(Settings(_env_file=None, state_dir=tmp_path, host=host))
+
+
+def away(*_args, **_kwargs):
+    raise DatabaseUnavailable("connection to server at 10.1.2.3, port 5432 failed for user preread", "See its log.")
+
+
+def test_a_stranger_is_not_told_where_the_database_is(web, stranger, monkeypatch):
+    monkeypatch.setattr(web.services.catalog, "find_key", away)
+    for path in ("/documents", "/v1/models"):
+        answer = stranger.get(path, headers=bearer(NOBODYS))
+        assert answer.status_code == 503
+        assert "10.1.2.3" not in answer.text
+
+
+def test_readiness_is_told_also_to_a_key_that_cannot_be_looked_up(web, stranger, monkeypatch):
+    monkeypatch.setattr(web.services.catalog, "find_key", away)
+    answer = stranger.get("/readyz", headers=bearer(NOBODYS))
+    assert answer.status_code == 503
+    assert {part["name"] for part in answer.json()["parts"]} > {"database", "engine"}
+
+
+def test_readiness_does_not_wait_for_a_key_that_hangs(web, stranger, monkeypatch):
+    go_on = threading.Event()
+    monkeypatch.setattr("app.web.deps._KNOWN_SECONDS", 0.05)
+    monkeypatch.setattr(web.services.catalog, "find_key", lambda *_: go_on.wait(60) and None)
+    answer = stranger.get("/readyz", headers=bearer(NOBODYS))
+    assert not go_on.is_set()
+    assert answer.json()["parts"]
+    go_on.set()
+
+
+async def test_a_large_body_while_the_database_is_away_is_worth_another_try(web, monkeypatch):
+    monkeypatch.setattr(web.services.catalog, "find_key", away)
+    transport = httpx.ASGITransport(app=web.server.config.app)
+    headers = bearer(NOBODYS)
+    async with httpx.AsyncClient(transport=transport, base_url="http://preread", headers=headers) as client:
+        answer = await client.post("/ask", json={"question": "x" * 200_000})
+    assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable")
+    assert answer.headers["retry-after"]
