@@ -14,11 +14,12 @@ class Script:
 
 
 class SlowRedis:
-    """Answers when it is told to, in the order it was asked; `given` is what it says."""
+    """Answers when it is told to."""
 
     def __init__(self):
         self.client = self
         self.asked = []
+        self._arrived = asyncio.Queue()
 
     def register_script(self, _text):
         return Script()
@@ -26,19 +27,20 @@ class SlowRedis:
     async def ask(self, _call):
         answer = asyncio.get_running_loop().create_future()
         self.asked.append(answer)
+        self._arrived.put_nowait(answer)
         return await answer
 
-
-async def asked_of(redis, number):
-    async with asyncio.timeout(10):
-        while len(redis.asked) < number:
-            await asyncio.sleep(0.001)
-    return redis.asked[number - 1]
+    async def question(self, number):
+        """The answer that is owed to that question, once it has been asked."""
+        async with asyncio.timeout(10):
+            while len(self.asked) < number:
+                await self._arrived.get()
+        return self.asked[number - 1]
 
 
 async def taken(leases, redis, given):
     task = asyncio.create_task(leases.take(KEY, 1))
-    (await asked_of(redis, len(redis.asked) + 1)).set_result(given)
+    (await redis.question(len(redis.asked) + 1)).set_result(given)
     return await task
 
 
@@ -47,7 +49,7 @@ async def test_two_that_are_refused_while_the_last_is_given_back_are_refused_and
     leases = Leases(redis)
     lease = await taken(leases, redis, 1)
     first, second = (asyncio.create_task(leases.take(KEY, 1)) for _ in range(2))
-    await asked_of(redis, 3)
+    await redis.question(3)
     leases.give_back(KEY, lease)
     for answer in redis.asked[1:3]:
         answer.set_result(0)
@@ -59,12 +61,12 @@ async def test_one_that_is_given_while_the_last_is_given_back_counts_while_redis
     leases = Leases(redis)
     lease = await taken(leases, redis, 1)
     next_one = asyncio.create_task(leases.take(KEY, 2))
-    answer = await asked_of(redis, 2)
+    answer = await redis.question(2)
     leases.give_back(KEY, lease)
     answer.set_result(1)
     assert await next_one is not None
     beside = asyncio.create_task(leases.take(KEY, 1))
-    (await asked_of(redis, len(redis.asked) + 1)).set_exception(Away())
+    (await redis.question(len(redis.asked) + 1)).set_exception(Away())
     assert await beside is None, "one is out already"
 
 
@@ -73,9 +75,9 @@ async def test_what_is_given_back_while_it_is_held_on_is_told_to_redis_again():
     leases = Leases(redis)
     lease = await taken(leases, redis, 1)
     next_one = asyncio.create_task(leases.take(KEY, 2))
-    answer = await asked_of(redis, 2)
+    answer = await redis.question(2)
     leases.give_back(KEY, lease)
-    await asked_of(redis, 3)
+    await redis.question(3)
     answer.set_result(1)
     await next_one
-    await asked_of(redis, 4)
+    await redis.question(4)
