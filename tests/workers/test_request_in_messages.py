@@ -82,6 +82,7 @@ def worker(settings, folder):
         "PREREAD_STATE_DIR": str(settings.state_dir),
         "PREREAD_REDIS_URL": settings.redis_url,
         "PREREAD_LOG_FORMAT": settings.log_format,
+        "PYTHONWARNINGS": "ignore",  # Celery warns whoever runs it as root
     }
     command = [sys.executable, "-m", "celery", "-A", "telling_app", "worker", "--concurrency=1", "--loglevel=INFO"]
     with (

@@ -24,8 +24,9 @@ from app.core.codes import Code
 from app.core.errors import BadInput, PrereadError
 
 
-class TurnedAway(PrereadError):
-    code = Code.UNAUTHENTICATED
+class TurnedAway(Exception):
+    """What the four have in common."""
+
     status = 401
 
     @property
@@ -33,19 +34,19 @@ class TurnedAway(PrereadError):
         return {"WWW-Authenticate": "Bearer"}
 
 
-class Unauthenticated(TurnedAway):
+class Unauthenticated(TurnedAway, PrereadError):
     code = Code.UNAUTHENTICATED
 
 
-class KeyExpired(TurnedAway):
+class KeyExpired(TurnedAway, PrereadError):
     code = Code.KEY_EXPIRED
 
 
-class KeyRevoked(TurnedAway):
+class KeyRevoked(TurnedAway, PrereadError):
     code = Code.KEY_REVOKED
 
 
-class SignInFailed(TurnedAway):
+class SignInFailed(TurnedAway, PrereadError):
     code = Code.SIGN_IN_FAILED
 
 
@@ -59,10 +60,9 @@ class CsrfRefused(PrereadError):
     status = 403
 
 
-class TooMany(PrereadError):
-    """`retry_after_seconds`: when it is worth trying again."""
+class TooMany(Exception):
+    """What the three have in common; `retry_after_seconds`: when it is worth trying again."""
 
-    code = Code.RATE_LIMITED
     status = 429
 
     def __init__(self, message: str, hint: str, retry_after_seconds: int) -> None:
@@ -70,15 +70,15 @@ class TooMany(PrereadError):
         self.retry_after_seconds = retry_after_seconds
 
 
-class RateLimited(TooMany):
+class RateLimited(TooMany, PrereadError):
     code = Code.RATE_LIMITED
 
 
-class TooManyAtOnce(TooMany):
+class TooManyAtOnce(TooMany, PrereadError):
     code = Code.TOO_MANY_AT_ONCE
 
 
-class TooManyAttempts(TooMany):
+class TooManyAttempts(TooMany, PrereadError):
     code = Code.TOO_MANY_ATTEMPTS
 
 

@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from app.cli.main import cli
 from app.core.settings import get_settings
+from app.web.schemas.ask import AnswerOut
 
 CITATION = {
     "n": 1, "document_id": "doc_1", "title": "Travel", "page": None, "chunk_id": "chk_1",
@@ -61,11 +62,16 @@ def test_an_answer_without_the_model_is_shown_too(ask, server) -> None:
 
 
 def test_json_is_the_whole_answer(ask) -> None:
-    assert json.loads(ask("--json").stdout) == ANSWER
+    told = json.loads(ask("--json").stdout)
+    assert told.items() >= ANSWER.items()
+    assert told.keys() == AnswerOut.model_fields.keys()
 
 
 def test_comparing_asks_exactly_then_fused(ask, server) -> None:
     result = ask("--compare", "--json")
-    assert json.loads(result.stdout) == {"exact": ANSWER, "fused": ANSWER, "same_words": True}
+    told = json.loads(result.stdout)
+    assert told["same_words"] is True
+    assert told["exact"].items() >= ANSWER.items()
+    assert told["fused"].items() >= ANSWER.items()
     assert [json.loads(body)["cache"] for _, body in server.asked] == ["off", "auto"]
     assert "both answers have the same words" in ask("--compare").stdout

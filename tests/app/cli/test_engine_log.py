@@ -9,7 +9,9 @@ from app.cli import engine
 from app.core.settings import Settings
 
 LOGGING = """
-from vllm.logger import init_logger
+from vllm.config.logging import LoggingConfig
+from vllm.logger import configure_logging, init_logger
+configure_logging(LoggingConfig())
 init_logger("vllm.somewhere").info("loaded %d layers", 30)
 """
 

@@ -12,7 +12,7 @@ from app.web.live.message import Message, Verb
 from app.web.schemas.ask import DeltaEvent, MetaEvent
 from app.web.schemas.problem import Problem
 
-END = Problem(type="", title="", status=503, detail="", code="end", hint="", instance="")
+END = Problem(type="", title="", status=503, detail="", code="answer_lost", hint="", instance="")
 
 
 class Keeper:

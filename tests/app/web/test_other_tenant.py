@@ -45,7 +45,8 @@ def kept(web):
 def refused(web):
     """What is told of a question that may only be answered from chunk KV."""
     answer = web.ask(QUESTION, cache="only", policy="none")
-    return answer.status_code, {key: value for key, value in answer.json().items() if key != "instance"}
+    own = ("instance", "request_id")
+    return answer.status_code, {key: value for key, value in answer.json().items() if key not in own}
 
 
 def cache(web):
