@@ -19,4 +19,6 @@ def worker() -> None:
     ]  # fmt: skip
     # Compression computes in many short steps: shared out over cores it is several times slower beside a busy engine.
     environment = {"OMP_NUM_THREADS": "1"} | os.environ
+    if settings.log_format == "json":
+        environment["TQDM_DISABLE"] = "1"  # a bar is no JSON
     os.execve(command[0], command, environment)  # noqa: S606  (no shell is wanted)

@@ -65,7 +65,7 @@ def asked():
 
 def lines(log):
     found = []
-    for line in log.read_text().splitlines():
+    for line in filter(None, log.read_text().splitlines()):
         assert line.startswith("{"), line
         found.append(json.loads(line))
     return found
@@ -82,6 +82,7 @@ def worker(settings, folder):
         "PREREAD_STATE_DIR": str(settings.state_dir),
         "PREREAD_REDIS_URL": settings.redis_url,
         "PREREAD_LOG_FORMAT": settings.log_format,
+        "TQDM_DISABLE": "1",
         "PYTHONWARNINGS": "ignore",  # Celery warns whoever runs it as root
     }
     command = [sys.executable, "-m", "celery", "-A", "telling_app", "worker", "--concurrency=1", "--loglevel=INFO"]

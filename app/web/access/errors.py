@@ -64,6 +64,7 @@ class TooMany(Exception):
     """What the three have in common; `retry_after_seconds`: when it is worth trying again."""
 
     status = 429
+    retry_after_seconds: int | None
 
     def __init__(self, message: str, hint: str, retry_after_seconds: int) -> None:
         super().__init__(message, hint)

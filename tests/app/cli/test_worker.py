@@ -40,5 +40,10 @@ def test_a_worker_computes_on_one_core_unless_it_is_told_otherwise(environment_o
     assert environment_of_celery(OMP_NUM_THREADS="4")["OMP_NUM_THREADS"] == "4"
 
 
+def test_a_log_of_json_has_no_bars(environment_of_celery):
+    assert "TQDM_DISABLE" not in environment_of_celery()
+    assert environment_of_celery(PREREAD_LOG_FORMAT="json")["TQDM_DISABLE"] == "1"
+
+
 def test_it_keeps_the_environment(environment_of_celery):
     assert environment_of_celery(PREREAD_WORKER_NAME="left")["PREREAD_WORKER_NAME"] == "left"
