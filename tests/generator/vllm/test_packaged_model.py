@@ -17,6 +17,7 @@ from generator.preamble import build_preamble
 pytestmark = pytest.mark.alone
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook"
+_TIE_NATS = 0.25
 PAGES = ("holidays.md", "expenses.md", "travel.md")
 
 
@@ -39,6 +40,19 @@ def divergence(one: Answer, other: Answer) -> float:
     """KL of the first token, in nats."""
     p, q = one.logprobs[0].double(), other.logprobs[0].double()
     return float((p.exp() * (p - q)).sum())
+
+
+def first_clear_difference(plain: Answer, other: Answer) -> int | None:
+    """The first token that differs, unless it was a tie in the plain run: what follows a tie may be anything.
+
+    A tie: closer than two steps of bfloat16 for logits from 16 to 32.
+    """
+    pairs = enumerate(zip(plain.token_ids, other.token_ids, strict=True))
+    place, tokens = next(((place, pair) for place, pair in pairs if pair[0] != pair[1]), (None, None))
+    if place is None or tokens is None:
+        return None
+    ours, theirs = (float(plain.logprobs[place][token]) for token in tokens)
+    return place if ours - theirs > _TIE_NATS else None
 
 
 def noise_of_batching(rig: Rig, ids: list[int], plain: Answer) -> float:
@@ -79,7 +93,7 @@ def test_an_opening_chunk_in_first_place_equals_full_prefill(
     print(f"KL of the first token: batching {noise:.2e}, an opening first chunk reused {error:.2e}")
     # Chunk KV is kept un-rotated in bfloat16: the keys are rounded once more than those of a plain run.
     assert error <= max(3 * noise, 4e-3)
-    assert fused.token_ids == plain.token_ids
+    assert first_clear_difference(plain, fused) is None
 
 
 def test_the_preamble_comes_back_bit_for_bit(
