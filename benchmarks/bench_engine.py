@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from app.cli.processes import dies_with_parent
 from app.core.errors import SetupError
 from app.core.settings import Settings
 from benchmarks.context import Piece
+from benchmarks.free_port import free_port
 from benchmarks.tenants import tenant_of
 from benchmarks.timed_client import TimedClient
 from generator.chat import ModelTokenizer
@@ -149,7 +149,7 @@ def bench_engine(settings: Settings, *, traced: bool = False) -> Iterator[BenchE
         state = Path(folder)
         own = settings.model_copy(update={"state_dir": state, "kv_dir": None, "staging_dir": None})
         own = own.model_copy(update={"kv_redis_url": "", "kv_object_url": ""})
-        own = own.model_copy(update={"engine_port": _free_port(), "engine_url": ""})
+        own = own.model_copy(update={"engine_port": free_port(), "engine_url": ""})
         for name in ("gates", "profiles"):
             if (settings.state_dir / name).is_dir():
                 copytree(settings.state_dir / name, state / name)
@@ -188,13 +188,6 @@ def _folders(settings: Settings) -> dict[str, str]:
         "PREREAD_KV_DIR": str(settings.effective_kv_dir),
         "PREREAD_STAGING_DIR": str(settings.effective_staging_dir),
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -358,6 +358,11 @@ class Settings(AskingSettings, SignInSettings):
         return self.redis_url or f"redis+socket://{self.redis_socket}"
 
     @property
+    def redis_client_url(self) -> str:
+        """The same, as Redis' own client writes it; the other is Celery's way."""
+        return self.effective_redis_url.replace("redis+socket://", "unix://", 1)
+
+    @property
     def qdrant_dir(self) -> Path:
         return self.state_dir / "qdrant"
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,10 +22,11 @@ from app.core.settings import Settings
 from app.web.access.audit import Audit
 from app.web.access.key_making import KeyMaking
 from app.web.services import open_services
+from benchmarks.free_port import free_port
 from benchmarks.load.stub import HOLD_PATH, RELEASE_PATH, SEEN_PATH
+from benchmarks.reading_services import worker_context
 from kvstore.codecs.codecs import Codecs
 from workers.adding import Adding
-from workers.context import WorkerContext
 from workers.ingest import ingest
 from workers.preread import preread
 
@@ -99,20 +99,7 @@ def own_settings(settings: Settings, state: Path, **more: object) -> Settings:
 def fill(settings: Settings, folder: Path, *, pre_read: bool) -> int:
     """Read the folder's pages into the library, and have the engine pre-read them; how many there are."""
     services = open_services(settings)
-    context = WorkerContext(
-        settings=settings,
-        catalog=services.catalog,
-        files=services.files,
-        tokenizer=services.tokenizer,
-        preamble=services.preamble,
-        embedder=services.embedder,
-        index=services.index,
-        store=services.store,
-        engine=services.engine,
-        purge=services.purge,
-        waker=services.waker,
-        codecs=Codecs.beside(settings.profiles_dir),
-    )
+    context = worker_context(services, Codecs.beside(settings.profiles_dir))
     adding = Adding(services.catalog, services.files, services.waker, settings.tenant, settings.max_upload_bytes)
     pages = sorted(folder.rglob("*.md"))
     for path in pages:
@@ -159,12 +146,6 @@ def _key(settings: Settings) -> str:
         return KeyMaking(catalog, audit).make(NewKey(settings.tenant, "bench", Role.READER))[1]
     finally:
         catalog.close()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 @contextmanager

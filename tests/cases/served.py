@@ -19,6 +19,7 @@ from app.core.catalog.models import StoredChunk
 from app.core.settings import Settings
 from app.web.main import create_app
 from app.web.services import Services
+from benchmarks.reading_services import worker_context
 from kvstore.codecs.codecs import Codecs
 from kvstore.profiles import Profiles
 from workers.context import WorkerContext
@@ -44,21 +45,9 @@ class Served:
     @property
     def context(self) -> WorkerContext:
         """A worker's, over the same stores."""
-        services, engine, purge = self.services, self.staging, self.services.purge
-        return WorkerContext(
-            settings=services.settings,
-            catalog=services.catalog,
-            files=services.files,
-            tokenizer=services.tokenizer,
-            preamble=services.preamble,
-            embedder=services.embedder,
-            index=services.index,
-            store=services.store,
-            engine=engine,
-            purge=Purge(purge.catalog, purge.index, purge.store, engine, purge.files, purge.staging_dir),
-            waker=services.waker,
-            codecs=Codecs(Profiles([])),
-        )
+        engine, purge = self.staging, self.services.purge
+        purge = Purge(purge.catalog, purge.index, purge.store, engine, purge.files, purge.staging_dir)
+        return replace(worker_context(self.services, Codecs(Profiles([]))), engine=engine, purge=purge)
 
     def upload(self, name: str, data: bytes | str) -> dict[str, Any]:
         """The answer to it: `document` and `created`."""

@@ -1,7 +1,6 @@
 """What every shape of a stack has in common: its settings, its processes, its logs, and the `preread` command."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,18 +13,13 @@ import psutil
 from credentials import bearer
 
 from app.core.settings import Settings
+from benchmarks.free_port import free_port
 
 PREREAD = str(Path(sys.executable).with_name("preread"))
 START_SECONDS = 400.0
 STOP_SECONDS = 90.0
 
 _LOG_LINES = 40
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def small_settings(folder: Path) -> dict[str, str]:

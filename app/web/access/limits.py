@@ -23,7 +23,7 @@ class Limits:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._shared = SharedRedis(settings.effective_redis_url)
+        self._shared = SharedRedis(settings.redis_client_url)
         self._rates = Rates(self._shared)
         self._leases = Leases(self._shared)
 

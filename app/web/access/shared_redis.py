@@ -29,7 +29,7 @@ class SharedRedis:
 
     def __init__(self, url: str, clock: Callable[[], float] = monotonic) -> None:
         self.pool = BlockingConnectionPool.from_url(
-            url.replace("redis+socket://", "unix://", 1),
+            url,
             socket_timeout=_ANSWER_SECONDS,
             socket_connect_timeout=_ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 0),

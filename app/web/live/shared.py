@@ -61,9 +61,8 @@ def inbox_key(web: str) -> str:
 
 def queue_redis(settings: Settings) -> Redis:
     """Fails within seconds where Redis is away."""
-    url = settings.effective_redis_url
     return Redis.from_url(
-        url.replace("redis+socket://", "unix://", 1),
+        settings.redis_client_url,
         decode_responses=True,
         socket_connect_timeout=_CONNECT_SECONDS,
         socket_timeout=_REPLY_SECONDS,

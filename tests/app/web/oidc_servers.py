@@ -1,6 +1,5 @@
 """OpenID providers in processes of their own, and a browser's part in signing in through them."""
 
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,15 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 from waiting import wait_until
 
+from benchmarks.free_port import free_port
+
 _DISCOVERY = "/.well-known/openid-configuration"
 _FLAWED = Path(__file__).with_name("flawed_provider.py")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from app.core.access import Principal, Role
 from app.web.access.audit import Audit
 from app.web.server import WebServer
 from app.web.services import Services
+from benchmarks.reading_services import worker_context
 from kvstore.codecs.codecs import Codecs
 from kvstore.profiles import Profiles
-from workers.context import WorkerContext
 from workers.ingest import ingest
 
 DEADLINE_SECONDS = 30
@@ -65,22 +65,7 @@ class Web:
 
     def ingest(self, document_id: str) -> None:
         """What a worker does, in this process."""
-        services = self.services
-        context = WorkerContext(
-            settings=services.settings,
-            catalog=services.catalog,
-            files=services.files,
-            tokenizer=services.tokenizer,
-            preamble=services.preamble,
-            embedder=services.embedder,
-            index=services.index,
-            store=services.store,
-            engine=services.engine,
-            purge=services.purge,
-            waker=services.waker,
-            codecs=Codecs(Profiles([])),
-        )
-        ingest(document_id, context)
+        ingest(document_id, worker_context(self.services, Codecs(Profiles([]))))
 
     def call(self, function) -> None:
         """Call `function` in the server's event loop."""
